@@ -1,0 +1,1 @@
+"""What runs on the GPU host: one verb a stage, and the contract that it shares with the bot."""

@@ -1,0 +1,3 @@
+"""The contract between bot and host: attempt directory, spec, status, evidence. Standard library only, 3.8+."""
+
+VERSION = 1

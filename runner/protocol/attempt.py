@@ -1,0 +1,46 @@
+"""The layout of an attempt directory. One class owns it."""
+
+import os
+import re
+
+NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
+
+
+class AttemptDir:
+    """Paths of `attempts/<run>-<stage>-<n>/`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @property
+    def spec(self) -> str:
+        return os.path.join(self.path, "spec.json")
+
+    @property
+    def started(self) -> str:
+        """Written by the supervisor before the process starts: the point of no return."""
+        return os.path.join(self.path, "started.json")
+
+    @property
+    def status(self) -> str:
+        return os.path.join(self.path, "status.json")
+
+    @property
+    def metrics(self) -> str:
+        return os.path.join(self.path, "metrics.jsonl")
+
+    @property
+    def log(self) -> str:
+        return os.path.join(self.path, "log.txt")
+
+    @property
+    def exit(self) -> str:
+        return os.path.join(self.path, "exit.json")
+
+    @property
+    def evidence(self) -> str:
+        return os.path.join(self.path, "evidence.json")
+
+    @property
+    def out(self) -> str:
+        return os.path.join(self.path, "out")

@@ -1,0 +1,56 @@
+"""What an attempt is asked to do: `spec.json`."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Dict, List, Optional
+
+from runner.protocol import VERSION
+from runner.protocol.errors import ProtocolError
+
+PLACEHOLDERS = ("{code}", "{attempt}", "{root}", "{out}", "{home}")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`disk_bytes`: free space needed before the start. `wall_s`: the supervisor ends the attempt after it."""
+
+    disk_bytes: Optional[int] = None
+    wall_s: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class AttemptSpec:
+    """One remote launch of a stage.
+
+    `argv`, the values of `env`, `cwd` and `out` may hold PLACEHOLDERS, which the agent replaces by host paths.
+    `secrets` are names alone: their values travel apart and reach the process as environment, never a file.
+    `out` is the stage's data folder (kept across attempts); None means the attempt's own `out/`.
+    """
+
+    attempt: str
+    run: str
+    stage: str
+    token: str
+    argv: List[str]
+    env: Dict[str, str] = field(default_factory=dict)
+    secrets: List[str] = field(default_factory=list)
+    cwd: Optional[str] = None
+    out: Optional[str] = None
+    code_digest: Optional[str] = None
+    gpus: List[int] = field(default_factory=list)
+    params: Dict[str, Any] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+    def to_json(self) -> Dict[str, Any]:
+        return dict(asdict(self), version=VERSION)
+
+    @staticmethod
+    def from_json(value: Dict[str, Any]) -> "AttemptSpec":
+        """Raises ProtocolError for missing or unknown fields, or another version."""
+        body = dict(value)
+        if body.pop("version", None) != VERSION:
+            raise ProtocolError("spec has version %r, this code reads %d" % (value.get("version"), VERSION))
+        try:
+            body["limits"] = Limits(**(body.get("limits") or {}))
+            return AttemptSpec(**body)
+        except TypeError as error:
+            raise ProtocolError("spec does not fit: %s" % error) from error

@@ -1,0 +1,93 @@
+"""What a poll tells of an attempt and of its host."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Dict, List, Optional
+
+# What the agent can know on the host. LAUNCHING, UNKNOWN and STALLED are the bot's own conclusions.
+ABSENT = "absent"  # no such attempt directory: never launched here, or gone
+QUEUED = "queued"  # waits for a lock on the host
+STARTED = "started"  # the supervisor is past the point of no return, the process not seen yet
+RUNNING = "running"
+EXITED = "exited"
+LOST = "lost"  # another boot, or the process gone without a record
+CANCELLED = "cancelled"  # ended by an order
+STATES = (ABSENT, QUEUED, STARTED, RUNNING, EXITED, LOST, CANCELLED)
+
+
+@dataclass(frozen=True)
+class PollAsk:
+    """Ask for one attempt, and for its log from byte `log_offset` on (None: no log)."""
+
+    attempt: str
+    token: str
+    log_offset: Optional[int] = None
+    log_max: int = 65536
+
+
+@dataclass(frozen=True)
+class AttemptView:
+    """One attempt as its host sees it. Files of the contract come parsed, None when absent."""
+
+    attempt: str
+    state: str
+    token: Optional[str] = None
+    pid: Optional[int] = None
+    started_at: Optional[str] = None
+    ended_at: Optional[str] = None
+    rc: Optional[int] = None
+    signal: Optional[int] = None
+    why: str = ""  # for lost, queued, cancelled: in words
+    status: Optional[Dict[str, Any]] = None
+    evidence: Optional[Dict[str, Any]] = None  # once exited, when the attempt wrote one
+    result: Optional[Dict[str, Any]] = None  # out/result.json, once exited
+    metrics: List[Dict[str, Any]] = field(default_factory=list)  # the newest lines, at most 20
+    log: bytes = b""  # from the asked offset on
+    log_offset: int = 0  # the offset after `log`
+    log_size: int = 0
+    log_age_s: Optional[float] = None
+    log_tail: str = ""  # the last lines, cleaned; filled once exited, lost or cancelled
+    cpu_s: Optional[float] = None  # CPU seconds of the whole tree so far
+    survivors: List[int] = field(default_factory=list)  # after a kill: pids still alive
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU, by nvidia-smi."""
+
+    index: int
+    name: str
+    used_bytes: int
+    total_bytes: int
+    utilisation: Optional[float]
+    processes: List[Dict[str, Any]] = field(default_factory=list)  # {pid, user, used_bytes}
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """The host itself. Sizes in bytes."""
+
+    boot_id: str
+    hostname: str
+    at: str
+    free_bytes: int
+    total_bytes: int
+    load: float
+    python: str
+    cpus: int = 0
+    gpus: List[Gpu] = field(default_factory=list)
+    root: str = ""
+
+
+@dataclass(frozen=True)
+class HostView:
+    """The answer to one poll."""
+
+    facts: HostFacts
+    attempts: List[AttemptView]
+
+
+def to_json(view: Any) -> Dict[str, Any]:
+    """A view as a JSON object; log bytes are left out, they travel apart."""
+    body: Dict[str, Any] = asdict(view)
+    body.pop("log", None)
+    return body
