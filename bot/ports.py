@@ -53,7 +53,7 @@ class Poster(Protocol):
         """Add or take away a reaction; a repeat is no error."""
 
     def upload(self, key: str, channel: str, thread_ts: str | None, name: str, body: bytes, title: str) -> str:
-        """Show a picture in the thread, once per `key`; returns the ts of its message, or "" when the chat tells none."""
+        """Show a picture in the thread, once per `key`; returns its message's ts, "" when the chat tells none."""
 
 
 class Clock(Protocol):
