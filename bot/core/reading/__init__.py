@@ -1,0 +1,1 @@
+"""Reading operators' messages: `(text, context) -> intents`, pure and total."""
