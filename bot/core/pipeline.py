@@ -1,0 +1,153 @@
+"""A pipeline as data: stages in order, what chat may change, where a person is asked."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+ParamType = Literal["int", "float", "str", "choice", "gpus", "bool"]
+Value = int | float | str | bool | tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param:
+    """A typed, bounded setting of a stage. `chat`: an order may change it."""
+
+    name: str
+    type: ParamType
+    default: Value | None
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    unit: str = ""
+    help: str = ""
+    chat: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a stage should need: `count` of `unit` (a param's name or a number), each with time, tokens and bytes."""
+
+    unit: str = ""
+    count: str | int = 1
+    setup_s: float = 0.0
+    seconds_each: float = 0.0
+    tokens_each: float = 0.0
+    bytes_per_token: float = 0.0
+    bytes_fixed: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What a stage may use: tokens it handles, seconds it takes."""
+
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSpec:
+    """The hand-off before a stage. `roles` may pass it, `needed` different people must."""
+
+    roles: tuple[str, ...] = ("operator", "admin")
+    needed: int = 1
+    remind_s: float | None = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageSpec:
+    """One stage. `verb` is a runner verb; `command` is any other argv with placeholders."""
+
+    id: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    verb: str | None = None
+    command: tuple[str, ...] = ()
+    verify: tuple[str, ...] | None = None  # argv that makes evidence; None: the verb's own; (): none
+    host: str = ""
+    gpus: tuple[int, ...] = ()
+    args: dict[str, str] = field(default_factory=dict)  # fixed flags
+    inputs: dict[str, str] = field(default_factory=dict)  # flag -> stage whose output it is
+    verify_args: dict[str, str] = field(default_factory=dict)
+    params: tuple[Param, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    own_out: bool = False  # a folder an attempt instead of one a run
+    gate: GateSpec | None = None
+    estimate: Estimate = field(default_factory=Estimate)
+    budget: Budget = field(default_factory=Budget)
+    wall_s: float | None = None
+
+    def param(self, name: str) -> Param | None:
+        """The setting of that name or alias."""
+        return next((p for p in self.params if name == p.name or name in p.aliases), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """Stages in order, and the words that name the work."""
+
+    name: str
+    title: str
+    names: tuple[str, ...]
+    stages: tuple[StageSpec, ...]
+    vars: dict[str, str] = field(default_factory=dict)
+    budget_s: float | None = None
+    source: str = ""
+
+    def stage(self, id_: str) -> StageSpec:
+        """Raises KeyError."""
+        for stage in self.stages:
+            if stage.id == id_:
+                return stage
+        raise KeyError(id_)
+
+    def index(self, id_: str) -> int:
+        """Raises KeyError."""
+        return self.stages.index(self.stage(id_))
+
+    def after(self, id_: str) -> StageSpec | None:
+        """The stage that follows, None at the end."""
+        i = self.index(id_) + 1
+        return self.stages[i] if i < len(self.stages) else None
+
+    def before(self, id_: str) -> StageSpec | None:
+        """The stage that precedes, None at the start."""
+        i = self.index(id_)
+        return self.stages[i - 1] if i else None
+
+    def led_to(self, id_: str) -> tuple[StageSpec, ...]:
+        """The stages that passing the gate before `id_` starts, one after the other, up to the next gate."""
+        i = self.index(id_)
+        rest = self.stages[i + 1 :]
+        until = next((k for k, stage in enumerate(rest) if stage.gate), len(rest))
+        return (self.stages[i], *rest[:until])
+
+
+def settings_of(stage: StageSpec, overrides: dict[str, Value]) -> dict[str, Value]:
+    """The stage's settings with an operator's changes over the defaults; settings without a value are left out."""
+    values = {p.name: overrides.get(p.name, p.default) for p in stage.params}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def count_of(stage: StageSpec, overrides: dict[str, Value]) -> float:
+    """How many units the stage's estimate speaks of."""
+    count = stage.estimate.count
+    if isinstance(count, str):
+        value = settings_of(stage, overrides).get(count, 0)
+        return float(value) if isinstance(value, int | float) else 0.0
+    return float(count)
+
+
+def seconds_of(stage: StageSpec, overrides: dict[str, Value]) -> float:
+    """Estimated duration."""
+    return stage.estimate.setup_s + count_of(stage, overrides) * stage.estimate.seconds_each
+
+
+def tokens_of(stage: StageSpec, overrides: dict[str, Value]) -> float:
+    """Estimated tokens handled."""
+    return count_of(stage, overrides) * stage.estimate.tokens_each
+
+
+def bytes_of(stage: StageSpec, overrides: dict[str, Value]) -> float:
+    """Estimated bytes left on the host's disk."""
+    return tokens_of(stage, overrides) * stage.estimate.bytes_per_token + stage.estimate.bytes_fixed

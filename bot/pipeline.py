@@ -1,0 +1,211 @@
+"""Pipeline files: YAML, checked by pydantic, unknown keys refused, every complaint with its line."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from bot.core import pipeline as core
+from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, StageSpec, seconds_of, tokens_of
+from bot.yamlfile import read_yaml, validate
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
+Scalar = int | float | bool | str
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Param(_Strict):
+    type: core.ParamType
+    default: Scalar | list[int] | None = None
+    low: float | None = None
+    high: float | None = None
+    choices: list[str] = []
+    aliases: list[str] = []
+    unit: str = ""
+    help: str = ""
+    chat: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> "_Param":
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low {self.low} is above high {self.high}")
+        if self.type == "choice" and not self.choices:
+            raise ValueError("a choice needs `choices`")
+        if self.chat and self.type in ("int", "float") and (self.low is None or self.high is None):
+            raise ValueError("what chat may change needs `low` and `high`")
+        if self.default is not None:
+            check_value(self.to_core("value"), _tuple(self.default))
+        return self
+
+    def to_core(self, name: str) -> core.Param:
+        return core.Param(
+            name=name,
+            type=self.type,
+            default=_tuple(self.default),
+            low=self.low,
+            high=self.high,
+            choices=tuple(self.choices),
+            aliases=tuple(self.aliases),
+            unit=self.unit,
+            help=self.help,
+            chat=self.chat,
+        )
+
+
+class _Estimate(_Strict):
+    unit: str = ""
+    count: str | int = 1
+    setup_s: float = Field(0, ge=0)
+    seconds_each: float = Field(0, ge=0)
+    tokens_each: float = Field(0, ge=0)
+    bytes_per_token: float = Field(0, ge=0)
+    bytes_fixed: float = Field(0, ge=0)
+
+
+class _Budget(_Strict):
+    tokens: int | None = Field(None, gt=0)
+    seconds: float | None = Field(None, gt=0)
+
+
+class _Gate(_Strict):
+    roles: list[Literal["operator", "admin"]] = ["operator", "admin"]
+    needed: int = Field(1, ge=1, le=5)
+    remind_s: float | None = Field(3600, ge=60)
+
+
+class _Stage(_Strict):
+    id: Name
+    title: str = ""
+    aliases: list[str] = []
+    verb: Name | None = None
+    command: list[str] = []
+    verify: list[str] | None = None
+    host: str = ""
+    gpus: list[int] = []
+    args: dict[str, Scalar] = {}
+    inputs: dict[str, Name] = {}
+    verify_args: dict[str, Scalar] = {}
+    params: dict[Name, _Param] = {}
+    env: dict[str, Scalar] = {}
+    secrets: list[str] = []
+    own_out: bool = False
+    gate: _Gate | None = None
+    estimate: _Estimate = _Estimate()
+    budget: _Budget = _Budget()
+    wall_s: float | None = Field(None, gt=0)
+
+    @model_validator(mode="after")
+    def _one_command(self) -> "_Stage":
+        if (self.verb is None) == (not self.command):
+            raise ValueError("a stage has either `verb` or `command`")
+        return self
+
+    def to_core(self, host: str) -> StageSpec:
+        return StageSpec(
+            id=self.id,
+            title=self.title or self.id,
+            aliases=tuple(self.aliases),
+            verb=self.verb,
+            command=tuple(self.command),
+            verify=None if self.verify is None else tuple(self.verify),
+            host=self.host or host,
+            gpus=tuple(self.gpus),
+            args={k: _plain(v) for k, v in self.args.items()},
+            inputs=dict(self.inputs),
+            verify_args={k: _plain(v) for k, v in self.verify_args.items()},
+            params=tuple(p.to_core(name) for name, p in self.params.items()),
+            env={k: _plain(v) for k, v in self.env.items()},
+            secrets=tuple(self.secrets),
+            own_out=self.own_out,
+            gate=None
+            if self.gate is None
+            else GateSpec(roles=tuple(self.gate.roles), needed=self.gate.needed, remind_s=self.gate.remind_s),
+            estimate=Estimate(**self.estimate.model_dump()),
+            budget=Budget(**self.budget.model_dump()),
+            wall_s=self.wall_s,
+        )
+
+
+class _Pipeline(_Strict):
+    version: Literal[1]
+    name: Name
+    title: str
+    names: list[str] = []
+    host: str
+    vars: dict[str, Scalar] = {}
+    budget_s: float | None = Field(None, gt=0)
+    stages: list[_Stage] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "_Pipeline":
+        seen: list[str] = []
+        for stage in self.stages:
+            if stage.id in seen:
+                raise ValueError(f"stage {stage.id} appears twice")
+            for flag, source in stage.inputs.items():
+                if source not in seen:
+                    raise ValueError(f"stage {stage.id}: input {flag} names {source}, which does not come before it")
+            seen.append(stage.id)
+        planned = sum(stage.budget.seconds or 0 for stage in self.stages)
+        if self.budget_s is not None and planned > self.budget_s:
+            raise ValueError(f"the stages' budgets come to {planned:g} s, above budget_s {self.budget_s:g}")
+        for spec in (item.to_core(self.host) for item in self.stages):
+            _within_budget(spec)
+        return self
+
+
+def _within_budget(stage: StageSpec) -> None:
+    tokens, seconds = tokens_of(stage, {}), seconds_of(stage, {})
+    if stage.budget.tokens is not None and tokens > stage.budget.tokens:
+        raise ValueError(f"stage {stage.id}: estimated {tokens:.0f} tokens, budget {stage.budget.tokens}")
+    if stage.budget.seconds is not None and seconds > stage.budget.seconds:
+        raise ValueError(f"stage {stage.id}: estimated {seconds:.0f} s, budget {stage.budget.seconds:g} s")
+
+
+def check_value(param: core.Param, value: core.Value | None) -> None:
+    """Raises ValueError, in words, when the value is not of the param's type or outside its bounds."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "int": (int,),
+        "float": (int, float),
+        "str": (str,),
+        "choice": (str,),
+        "bool": (bool,),
+        "gpus": (tuple,),
+    }
+    fits = isinstance(value, kinds[param.type]) and (param.type == "bool") == isinstance(value, bool)
+    if not fits:
+        raise ValueError(f"{param.name} {value!r} is no {param.type}")
+    if param.choices and value not in param.choices:
+        raise ValueError(f"{param.name} {value!r} is none of {', '.join(param.choices)}")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if param.low is not None and value < param.low:
+            raise ValueError(f"{param.name} {value:g} is below {param.low:g}")
+        if param.high is not None and value > param.high:
+            raise ValueError(f"{param.name} {value:g} is above {param.high:g}")
+
+
+def load_pipeline(path: Path) -> Pipeline:
+    """Read a pipeline file. Raises ConfigError with file and line."""
+    document = read_yaml(path)
+    raw = validate(document, pydantic.TypeAdapter(_Pipeline))
+    return Pipeline(
+        name=raw.name,
+        title=raw.title,
+        names=tuple(raw.names),
+        stages=tuple(stage.to_core(raw.host) for stage in raw.stages),
+        vars={k: _plain(v) for k, v in raw.vars.items()},
+        budget_s=raw.budget_s,
+        source=str(path),
+    )
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _plain(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
