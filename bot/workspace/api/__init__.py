@@ -1,0 +1,1 @@
+"""The Web API: one function a method, found by its Slack name."""
