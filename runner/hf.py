@@ -1,0 +1,81 @@
+"""Hugging Face's transformers, loaded late: it takes seconds, and one of its imports needs care."""
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+from runner.protocol.errors import DataError
+
+# Fields of a wrapper's config that hold the text model's own config, as Kimi-K2.5 does.
+TEXT_CONFIGS = ("text_config", "llm_config")
+
+_TORCHVISION_OPS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+)
+_library: Any = None
+
+
+def load_config(folder: Path) -> dict[str, Any]:
+    """`config.json` of a model folder, as it stands. Raises DataError."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: no readable model config ({error})", "give the folder of a Hugging Face model") from error
+    if not isinstance(config, dict):
+        raise DataError(f"{path}: holds no object")
+    return config
+
+
+def text_config(config: dict[str, Any]) -> dict[str, Any]:
+    """The part of `config` that describes the language model."""
+    for name in TEXT_CONFIGS:
+        inner = config.get(name)
+        if isinstance(inner, dict):
+            return inner
+    return config
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a model folder. Raises DataError."""
+    transformers = import_transformers()
+    try:
+        return transformers.AutoTokenizer.from_pretrained(str(folder))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: no tokenizer ({error})") from error
+
+
+def load_causal_lm(folder: Path, dtype: Any) -> Any:
+    """The whole model on the CPU in evaluation mode, with eager attention: the reference to compare with."""
+    transformers = import_transformers()
+    try:
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            str(folder), dtype=dtype, attn_implementation="eager"
+        )
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: transformers cannot load it ({error})") from error
+    return model.eval()
+
+
+def import_transformers() -> Any:
+    """transformers itself.
+
+    PyPI's torchvision is linked against CUDA: beside a CPU build of torch its C++ library does not load, and
+    importing it fails because the operators that it describes do not exist. Declaring them is enough.
+    """
+    global _library
+    if _library is None and importlib.util.find_spec("torchvision") is not None:
+        import torch
+
+        if torch.version.cuda is None:
+            _library = torch.library.Library("torchvision", "FRAGMENT")
+            for schema in _TORCHVISION_OPS:
+                try:
+                    _library.define(schema)
+                except RuntimeError:  # this torchvision matches: its operators are there
+                    break
+    import transformers
+
+    return transformers

@@ -1,0 +1,130 @@
+"""Tiny random models of the two families whose capture differs: Llama and DeepSeek-V3. For tests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from runner.hf import import_transformers
+
+VOCAB = 512
+_SPECIAL = ("<unk>", "<s>", "</s>", "<pad>", "<|user|>", "<|assistant|>", "<|system|>")
+# One block a turn, closed by </s>: the same shape as real chat templates have.
+_TEMPLATE = (
+    "{% for m in messages %}{{ '<|' + m['role'] + '|>' + m['content'] + '</s>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+_SHARED: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 4096,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 3,
+    "tie_word_embeddings": False,
+    "initializer_range": 0.06,
+}
+
+
+def write_llama(folder: Path, dtype: str, seed: int = 0) -> None:
+    """8 layers, grouped-query attention."""
+    import torch
+
+    transformers = import_transformers()
+    torch.manual_seed(seed)
+    config = transformers.LlamaConfig(**_SHARED, num_hidden_layers=8, num_key_value_heads=2, head_dim=32)
+    _save(transformers.LlamaForCausalLM(config), folder, dtype)
+
+
+def write_deepseek_v3(folder: Path, dtype: str, seed: int = 1) -> None:
+    """6 layers: latent attention, one dense layer, then 8 routed experts and a shared one; YaRN."""
+    import torch
+
+    transformers = import_transformers()
+    torch.manual_seed(seed)
+    config = transformers.DeepseekV3Config(
+        **_SHARED,
+        num_hidden_layers=6,
+        num_key_value_heads=4,
+        moe_intermediate_size=64,
+        n_shared_experts=1,
+        n_routed_experts=8,
+        num_experts_per_tok=2,
+        routed_scaling_factor=2.5,
+        first_k_dense_replace=1,
+        norm_topk_prob=True,
+        n_group=1,
+        topk_group=1,
+        kv_lora_rank=64,
+        q_lora_rank=64,
+        qk_rope_head_dim=32,
+        qk_nope_head_dim=32,
+        v_head_dim=32,
+        num_nextn_predict_layers=0,
+        rope_parameters={
+            "rope_type": "yarn",
+            "rope_theta": 50000.0,
+            "factor": 4.0,
+            "original_max_position_embeddings": 1024,
+            "beta_fast": 32.0,
+            "beta_slow": 1.0,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+        },
+    )
+    model = transformers.DeepseekV3ForCausalLM(config)
+    _spread_routing(model)
+    _save(model, folder, dtype)
+    _add_config(folder, moe_layer_freq=1, topk_method="noaux_tc", scoring_func="sigmoid")
+
+
+def _spread_routing(model: Any) -> None:
+    """Random routers choose nearly by chance: make their choices clear, so that rounding does not flip them."""
+    import torch
+
+    for name, parameter in model.named_parameters():
+        if name.endswith("gate.weight"):
+            torch.nn.init.normal_(parameter, std=0.2)
+    for name, buffer in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            buffer.normal_(std=0.01)
+
+
+def _save(model: Any, folder: Path, dtype: str) -> None:
+    import torch
+
+    model.to(getattr(torch, dtype)).save_pretrained(str(folder))
+    _write_tokenizer(folder)
+
+
+def _add_config(folder: Path, **fields: Any) -> None:
+    """Fields that SGLang reads and transformers does not write."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, **fields}, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_tokenizer(folder: Path) -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCAB,
+        special_tokens=list(_SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(["the quick brown fox jumps over the lazy dog", "hello world"] * 20, trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "chat_template": _TEMPLATE,
+        "unk_token": "<unk>",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
