@@ -1,10 +1,9 @@
-"""The bot's errors.
+"""The bot's errors. (`bot.core.errors.WrongState` is the core's own: the run is not where an order supposes it.)
 
 BotError
 ├ OperatorError        answered in the thread with a hint, never a traceback
 │  ├ CommandError      the order cannot be carried out as it is written
-│  ├ NotAllowed        the speaker may not give this order; says who may
-│  └ WrongState        the run is not where the order supposes it to be
+│  └ NotAllowed        the speaker may not give this order; says who may
 ├ ChatUnavailable      the chat gave no usable answer; repeat later
 ├ ConfigError          a file of the operator's is wrong; names file and line
 └ HostError
@@ -33,10 +32,6 @@ class CommandError(OperatorError):
 
 class NotAllowed(OperatorError):
     """The speaker may not give this order."""
-
-
-class WrongState(OperatorError):
-    """The run is not where the order supposes it to be."""
 
 
 class ConfigError(BotError):

@@ -14,6 +14,7 @@ Style = Literal["", "primary", "danger"]
 class Text:
     """A paragraph of mrkdwn, at most about 2,900 characters (drawn as several sections when longer)."""
 
+    kind: Literal["text"] = "text"
     text: str
 
 
@@ -21,6 +22,7 @@ class Text:
 class Small:
     """A line of context in small type."""
 
+    kind: Literal["small"] = "small"
     text: str
 
 
@@ -38,6 +40,7 @@ class StageLine:
 class Stages:
     """The stage list: Slack's `plan` block, plain sections where that is refused."""
 
+    kind: Literal["stages"] = "stages"
     title: str
     lines: tuple[StageLine, ...]
 
@@ -46,6 +49,7 @@ class Stages:
 class Table:
     """A small table: every row as long as `header`."""
 
+    kind: Literal["table"] = "table"
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
@@ -65,12 +69,15 @@ class Button:
 class Buttons:
     """A row of buttons."""
 
+    kind: Literal["buttons"] = "buttons"
     buttons: tuple[Button, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Divider:
     """A line across."""
+
+    kind: Literal["divider"] = "divider"
 
 
 Part = Text | Small | Stages | Table | Buttons | Divider

@@ -1,0 +1,82 @@
+"""What a step wants done. Each has a key: carried out at most once (launches) or reconciled by it (posts)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.core.cards import Card
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """Start an attempt on its host, not before `not_before` (the undo window)."""
+
+    key: str
+    attempt: str
+    not_before: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdraw:
+    """Take a pending effect back. Only ever a Launch that has not begun."""
+
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kill:
+    """End an attempt's whole tree."""
+
+    key: str
+    attempt: str
+    grace_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Post:
+    """Say something in the run's thread. `broadcast`: in the channel too. `parent`: it opens the thread."""
+
+    key: str
+    card: Card
+    broadcast: bool = False
+    parent: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """Replace what was posted under `post`."""
+
+    key: str
+    post: str
+    card: Card
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whisper:
+    """Tell one person alone."""
+
+    key: str
+    user: str
+    card: Card
+
+
+@dataclass(frozen=True, kw_only=True)
+class React:
+    """Set a reaction on a person's message and take `instead_of` away."""
+
+    key: str
+    ts: str
+    name: str
+    instead_of: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """Show a picture that lies on the host."""
+
+    key: str
+    host: str
+    path: str
+    title: str
+
+
+Effect = Launch | Withdraw | Kill | Post | Edit | Whisper | React | Upload

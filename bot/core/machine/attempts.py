@@ -1,0 +1,183 @@
+"""What the host's answers do to a run."""
+
+from dataclasses import replace
+from typing import Any
+
+from bot.core import events
+from bot.core.cards import Card, say
+from bot.core.effects import Edit, Effect, Post
+from bot.core.machine.flow import Moved, begin, look, proven
+from bot.core.machine.orders import checkable, start_gated
+from bot.core.model import Attempt, AttemptState, Phase, Run
+from bot.core.pipeline import Pipeline
+from bot.core.summary import words
+from bot.core.summary.failure import blocked_card, cancelled_card, failure_card, refused_card
+from runner.protocol import view as seen_states
+from runner.protocol.errors import ProtocolError
+from runner.protocol.evidence import Check, Evidence, Subject
+from runner.protocol.view import AttemptView
+
+_STATES = {
+    seen_states.QUEUED: AttemptState.QUEUED,
+    seen_states.STARTED: AttemptState.RUNNING,
+    seen_states.RUNNING: AttemptState.RUNNING,
+    seen_states.EXITED: AttemptState.EXITED,
+    seen_states.LOST: AttemptState.LOST,
+    seen_states.CANCELLED: AttemptState.CANCELLED,
+}
+
+
+def launch_began(run: Run, event: events.LaunchBegan, pipeline: Pipeline) -> Moved:
+    """The launch is being carried out. Taken back attempts never get here: their effect is withdrawn."""
+    attempt = run.attempt(event.attempt)
+    if run.starting is None or run.starting.attempt != attempt.id:
+        return run, ()
+    run = begin(run, attempt, event.at)
+    by = words.person(attempt.started_by)
+    text = f"Started {words.moment(event.at)}, attempt {attempt.n}, on {attempt.host}, by {by}."
+    return run, (Edit(key=f"{attempt.id}/started", post=f"{attempt.id}/starting", card=say(text)),)
+
+
+def launch_refused(run: Run, event: events.LaunchRefused, pipeline: Pipeline) -> Moved:
+    """The host said no: nothing ran."""
+    attempt = replace(run.attempt(event.attempt), state=AttemptState.REFUSED, why=event.why, seen_at=event.at)
+    run = run.with_attempt(attempt)
+    if attempt.purpose == "work":
+        return _stop(run, attempt, Phase.FAILED, refused_card(run, attempt, pipeline))
+    return _unproven(run, attempt, None, pipeline)
+
+
+def unreachable(run: Run, event: events.Unreachable, pipeline: Pipeline) -> Moved:
+    """No answer: the state becomes unknown, once; everything is kept, nothing restarted."""
+    attempt = run.attempt(event.attempt)
+    if attempt.state.over or attempt.state is AttemptState.UNKNOWN:
+        return run, ()
+    attempt = replace(attempt, state=AttemptState.UNKNOWN, unknown_since=event.at, why=event.why)
+    text = f"⚠ {attempt.host} unreachable since {words.moment(event.at)}. State unknown, nothing restarted."
+    return run.with_attempt(attempt), (Post(key=_outage(attempt), card=say(text)),)
+
+
+def _outage(attempt: Attempt) -> str:
+    since = attempt.unknown_since
+    return f"{attempt.id}/unreachable/{int(since.timestamp()) if since else 0}"
+
+
+def seen(run: Run, event: events.Seen, pipeline: Pipeline) -> Moved:
+    """The host told of an attempt: take it over, and go on when it has ended."""
+    view = event.view
+    before = run.attempt(view.attempt)
+    if before.state.over:
+        return run, ()
+    attempt = taken_over(before, view, event)
+    effects: list[Effect] = []
+    if before.unknown_since is not None and before.state is AttemptState.UNKNOWN:
+        text = f"{before.host} reachable again {words.moment(event.at)}: {attempt.state.value}" + (
+            f", {attempt.percent:.0f} %" if attempt.percent is not None else ""
+        )
+        effects.append(Edit(key=f"{_outage(before)}/over", post=_outage(before), card=say(text)))
+    run = run.with_attempt(attempt)
+    if attempt.state.over:
+        run, more = _ended(run, attempt, event, pipeline)
+        effects += more
+    return run, tuple(effects)
+
+
+def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attempt:
+    """The attempt as the host shows it now. Absent right after a launch that is under way changes nothing."""
+    state = _STATES.get(view.state)
+    why = view.why
+    if state is None:  # absent
+        launching = before.state is AttemptState.LAUNCHING
+        state = AttemptState.LAUNCHING if launching else AttemptState.LOST
+        why = "" if launching else "its directory is gone from the host"
+    return replace(
+        before,
+        state=state,
+        why=why,
+        started_at=view.started_at or before.started_at,
+        ended_at=view.ended_at or before.ended_at,
+        rc=view.rc,
+        signal=view.signal,
+        pid=view.pid,
+        seen_at=event.at,
+        unknown_since=None,
+        log_offset=view.log_offset or before.log_offset,
+        log_age_s=view.log_age_s,
+        log_tail=view.log_tail or before.log_tail,
+        status=view.status or before.status,
+        result=view.result or before.result,
+        evidence=view.evidence or before.evidence,
+    )
+
+
+def _ended(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) -> Moved:
+    if attempt.purpose != "work":
+        return _looked(run, attempt, event, pipeline)
+    if run.phase is Phase.CANCELLING:
+        return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, event.view, pipeline))
+    if attempt.state is AttemptState.CANCELLED:
+        return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, event.view, pipeline))
+    if attempt.state is AttemptState.LOST or attempt.rc != 0:
+        return _stop(run, attempt, Phase.FAILED, failure_card(run, attempt, pipeline))
+    if checkable(pipeline.stage(attempt.stage)):
+        return look(run, attempt.stage, "verify", attempt.started_by, event.at, pipeline)
+    made = Evidence(attempt.stage, Subject(attempt.out), [Check("exit", True, 0, 0)]).to_json()
+    run = run.with_attempt(replace(attempt, evidence=made))
+    return _proven(run, attempt.stage, event, pipeline)
+
+
+def _looked(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) -> Moved:
+    """An evidence attempt ended. Its verdict counts only together with the exit code of the work."""
+    if run.phase is Phase.CANCELLING:
+        return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, event.view, pipeline))
+    evidence = with_exit(attempt.evidence, run.stage(attempt.stage).latest("work"))
+    if attempt.state is not AttemptState.EXITED or attempt.rc != 0:
+        evidence = None
+    run = run.with_attempt(replace(attempt, evidence=evidence))
+    if evidence is None or evidence["verdict"] != "proven":
+        return _unproven(run, attempt, evidence, pipeline)
+    if attempt.purpose == "verify":
+        return _proven(run, attempt.stage, event, pipeline)
+    if run.armed is None:  # taken back while it was looked at
+        return replace(run, phase=Phase.HELD), ()
+    return start_gated(run, run.armed.by, event.undo_s, event, pipeline)
+
+
+def with_exit(evidence: dict[str, Any] | None, work: Attempt | None) -> dict[str, Any] | None:
+    """The host's evidence with the exit code of the work in front. None when there is none that can be read."""
+    if evidence is None or work is None:
+        return None
+    try:
+        made = Evidence.from_json(evidence)
+    except ProtocolError:
+        return None
+    if any(check.name == "exit" for check in made.checks):
+        return evidence
+    first = Check("exit", work.rc == 0, work.rc, 0)
+    return Evidence(made.stage, made.subject, [first, *made.checks], made.bad, made.pictures).to_json()
+
+
+def _proven(run: Run, stage_id: str, event: events.Seen, pipeline: Pipeline) -> Moved:
+    armed = run.armed
+    run, effects = proven(run, stage_id, event.at, pipeline)
+    if armed is None or run.gate is None or run.gate.after != armed.stage:
+        return run, effects
+    gate = replace(run.gate, passed_by=((armed.by, armed.at.isoformat()),))
+    run = replace(run, gate=gate)
+    if len(gate.passed_by) < gate.needed:
+        return replace(run, armed=None), effects
+    run, more = start_gated(run, armed.by, event.undo_s, event, pipeline)
+    return run, (*effects, *more)
+
+
+def _unproven(run: Run, attempt: Attempt, evidence: dict[str, Any] | None, pipeline: Pipeline) -> Moved:
+    stage = replace(run.stage(attempt.stage), state="blocked")
+    run = replace(run.with_stage(stage), phase=Phase.BLOCKED, at=attempt.stage, gate=None, armed=None)
+    card = blocked_card(run, attempt, evidence, pipeline)
+    return run, (Post(key=f"{attempt.id}/blocked", card=card, broadcast=True),)
+
+
+def _stop(run: Run, attempt: Attempt, phase: Phase, card: Card) -> Moved:
+    stage = replace(run.stage(attempt.stage), state="cancelled" if phase is Phase.CANCELLED else "failed")
+    run = replace(run.with_stage(stage), phase=phase, at=attempt.stage, armed=None, question=None, starting=None)
+    return run, (Post(key=f"{attempt.id}/{phase.value}", card=card, broadcast=True),)

@@ -1,0 +1,249 @@
+"""A run and what belongs to it. Frozen: a step makes a new one."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from bot.core.pipeline import Value
+
+
+class Phase(StrEnum):
+    """Where a run stands. One transition table, in `bot.core.machine`, says how it moves."""
+
+    WAITING = "waiting"  # a gate is open
+    HELD = "held"  # a gate is open and somebody said hold
+    CHECKING = "checking"  # an order came; the evidence is looked at once more before it counts
+    STARTING = "starting"  # accepted; the launch waits for the undo window
+    RUNNING = "running"  # a stage's attempt is launched or being launched
+    VERIFYING = "verifying"  # the stage ended with 0; its evidence is being made
+    BLOCKED = "blocked"  # the evidence contradicts, or could not be made
+    FAILED = "failed"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    DONE = "done"
+
+
+class AttemptState(StrEnum):
+    """What the bot believes of one remote launch."""
+
+    LAUNCHING = "launching"
+    QUEUED = "queued"
+    RUNNING = "running"
+    STALLED = "stalled"
+    EXITED = "exited"
+    UNKNOWN = "unknown"  # host unreachable: everything is kept, nothing restarted
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"  # the host would not start it; nothing ran
+    WITHDRAWN = "withdrawn"  # taken back within the undo window; nothing ran
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will come of it."""
+        return self in _OVER
+
+
+_OVER = frozenset(
+    {
+        AttemptState.EXITED,
+        AttemptState.LOST,
+        AttemptState.CANCELLED,
+        AttemptState.REFUSED,
+        AttemptState.WITHDRAWN,
+    }
+)
+
+Purpose = Literal["work", "verify", "check"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One remote launch: of a stage (work), of its full evidence (verify), of a quick look before a start (check)."""
+
+    id: str
+    stage: str
+    n: int
+    purpose: Purpose
+    token: str
+    host: str
+    started_by: str
+    created_at: datetime
+    out: str
+    settings: dict[str, Value] = field(default_factory=dict)
+    state: AttemptState = AttemptState.LAUNCHING
+    started_at: str | None = None
+    ended_at: str | None = None
+    rc: int | None = None
+    signal: int | None = None
+    why: str = ""
+    pid: int | None = None
+    seen_at: datetime | None = None  # the last answer that told of it
+    unknown_since: datetime | None = None
+    log_offset: int = 0
+    log_age_s: float | None = None
+    log_tail: str = ""
+    status: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+    evidence: dict[str, Any] | None = None
+    log_path: str = ""
+
+    @property
+    def progress(self) -> tuple[float, float | None, str] | None:
+        """done, total, unit, as the stage says."""
+        found = (self.status or {}).get("progress")
+        if not isinstance(found, dict) or not isinstance(found.get("done"), int | float):
+            return None
+        total = found.get("total")
+        return (
+            float(found["done"]),
+            float(total) if isinstance(total, int | float) else None,
+            str(found.get("unit", "")),
+        )
+
+    @property
+    def percent(self) -> float | None:
+        """0 to 100, None when the total is not known."""
+        progress = self.progress
+        if progress is None or not progress[1]:
+            return None
+        return min(100.0, 100.0 * progress[0] / progress[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageRun:
+    """One stage of one run. `state`: pending, active, proven, waived, blocked, failed, cancelled."""
+
+    id: str
+    state: Literal["pending", "active", "proven", "waived", "blocked", "failed", "cancelled"] = "pending"
+    overrides: dict[str, Value] = field(default_factory=dict)
+    attempts: tuple[Attempt, ...] = ()
+    waived_by: str = ""
+    waived_why: str = ""
+
+    def latest(self, *purposes: Purpose) -> Attempt | None:
+        """The newest attempt of these purposes (all, when none are given)."""
+        found = [a for a in self.attempts if not purposes or a.purpose in purposes]
+        return found[-1] if found else None
+
+    @property
+    def evidence(self) -> dict[str, Any] | None:
+        """The newest evidence of the newest work."""
+        work = self.latest("work")
+        made = [a for a in self.attempts if work and a.n == work.n and a.evidence is not None]
+        return made[-1].evidence if made else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The hand-off before stage `before`. `after` is the stage that ended, None for the plan."""
+
+    before: str
+    after: str | None
+    leads_to: str
+    opened_at: datetime
+    needed: int
+    roles: tuple[str, ...]
+    version: int
+    passed_by: tuple[tuple[str, str], ...] = ()  # who, when (ISO)
+    held_by: str = ""
+    held_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Armed:
+    """An accepted order that waits for the machine's proof."""
+
+    by: str
+    at: datetime
+    stage: str  # the stage whose proof is waited for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starting:
+    """The undo window of an accepted order. `back` is where the run returns to when it is taken back."""
+
+    by: str
+    at: datetime
+    until: datetime
+    attempt: str
+    back: Phase
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What the bot has asked and waits for an answer to."""
+
+    kind: Literal["cancel_confirm", "which_run"]
+    proposed: str
+    asked_at: datetime
+    asked_of: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """The last order that started something."""
+
+    by: str
+    at: datetime
+    stage: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One pass of a pipeline, one thread."""
+
+    id: str
+    pipeline: str
+    title: str
+    channel: str
+    owner: str
+    created_at: datetime
+    seed: str  # the random part of this run's tokens, made once
+    stages: tuple[StageRun, ...]
+    phase: Phase
+    at: str  # the stage it is about
+    phase_since: datetime
+    gate: Gate | None = None
+    armed: Armed | None = None
+    starting: Starting | None = None
+    question: Question | None = None
+    started: Started | None = None
+    version: int = 0
+    ended_at: datetime | None = None
+
+    def stage(self, id_: str) -> StageRun:
+        """Raises KeyError."""
+        for stage in self.stages:
+            if stage.id == id_:
+                return stage
+        raise KeyError(id_)
+
+    def attempt(self, id_: str) -> Attempt:
+        """Raises KeyError."""
+        for stage in self.stages:
+            for attempt in stage.attempts:
+                if attempt.id == id_:
+                    return attempt
+        raise KeyError(id_)
+
+    def with_stage(self, stage: StageRun) -> "Run":
+        return replace(self, stages=tuple(stage if s.id == stage.id else s for s in self.stages))
+
+    def with_attempt(self, attempt: Attempt) -> "Run":
+        """The attempt replaced, or added as the newest of its stage."""
+        stage = self.stage(attempt.stage)
+        known = any(a.id == attempt.id for a in stage.attempts)
+        attempts = tuple(attempt if a.id == attempt.id else a for a in stage.attempts)
+        return self.with_stage(replace(stage, attempts=attempts if known else (*attempts, attempt)))
+
+    @property
+    def live(self) -> tuple[Attempt, ...]:
+        """Attempts of which something is still to come."""
+        return tuple(a for s in self.stages for a in s.attempts if not a.state.over)
+
+    @property
+    def current(self) -> Attempt | None:
+        """The newest work attempt of the stage the run is about."""
+        return self.stage(self.at).latest("work")

@@ -1,0 +1,1 @@
+"""Cards: what a run looks like to people."""

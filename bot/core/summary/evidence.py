@@ -1,0 +1,57 @@
+"""What was checked and what it showed."""
+
+from typing import Any
+
+from bot.core.cards import Part, Small, Text, escape
+
+MARKS = {True: "✔", False: "✘", None: "?"}
+_SHOWN_BAD = 5
+
+
+def line(check: dict[str, Any]) -> str:
+    """One check: ✔ samples 240/240."""
+    found, expected = check.get("found"), check.get("expected")
+    said = _plain(found)
+    if expected is not None and expected != found:
+        said = f"{said} (expected {_plain(expected)})"
+    detail = escape(str(check.get("detail") or ""))
+    name = escape(str(check["name"]).replace("_", " "))
+    return f"{MARKS[check.get('ok')]} *{name}* {said}" + (f" · {detail}" if detail else "")
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return escape(str(value))
+
+
+def parts(evidence: dict[str, Any], heading: str = "Checked on the host") -> tuple[Part, ...]:
+    """All checks, bad items by name, and the digest that the audit log keeps."""
+    lines = [line(check) for check in evidence.get("checks", [])]
+    bad = evidence.get("bad", [])
+    shown = [f"• `{escape(str(item['id']))}`: {escape(str(item['why']))}" for item in bad[:_SHOWN_BAD]]
+    if len(bad) > _SHOWN_BAD:
+        shown.append(f"• and {len(bad) - _SHOWN_BAD:,} more")
+    found: list[Part] = [Text(text=f"*{heading}*\n" + "\n".join(lines or ["nothing was checked"]))]
+    if shown:
+        found.append(Text(text="*Bad*\n" + "\n".join(shown)))
+    found.append(Small(text=f"evidence {evidence.get('digest', '')[:12]} · {escape(evidence_path(evidence))}"))
+    return tuple(found)
+
+
+def evidence_path(evidence: dict[str, Any]) -> str:
+    """Where the subject of the evidence lies."""
+    return str(evidence.get("subject", {}).get("path", ""))
+
+
+def brief(evidence: dict[str, Any]) -> str:
+    """One line: what failed, or what was proven."""
+    checks = evidence.get("checks", [])
+    failed = [check for check in checks if check.get("ok") is not True]
+    if evidence.get("verdict") == "proven":
+        return f"{len(checks)} checks passed"
+    return "; ".join(line(check) for check in failed[:3]) or f"{len(evidence.get('bad', []))} bad items"

@@ -1,0 +1,106 @@
+"""Gate cards: what finished, what was checked, what comes next, what may be replied."""
+
+from bot.core.cards import Button, Buttons, Card, Part, Small, Text, escape
+from bot.core.clicks import Click, button
+from bot.core.model import Gate, Run
+from bot.core.pipeline import Pipeline, StageSpec, Value, bytes_of, seconds_of, settings_of, tokens_of
+from bot.core.summary import evidence, words
+from bot.core.summary.results import result_parts
+from bot.core.summary.status import attempt_duration
+
+
+def gate_card(run: Run, pipeline: Pipeline, gate: Gate) -> Card:
+    """The hand-off card, also for the plan (no stage before it)."""
+    spec = pipeline.stage(gate.before)
+    following = pipeline.led_to(gate.before)
+    parts: list[Part] = []
+    if gate.after is None:
+        title = f"{run.id}: the plan"
+        fallback = f"{run.id} {run.title}: the plan is ready. Reply `go` to start {spec.title}."
+        parts.append(Text(text=_plan(run, pipeline)))
+        asks = "go"
+    else:
+        title, fallback, asks = _finished(run, pipeline, gate, parts)
+    parts.append(Text(text=next_steps(run, following)))
+    parts.append(Text(text=_replies(spec, following, run, asks)))
+    parts.append(Buttons(buttons=_buttons(run, gate, following)))
+    owners = {run.owner, run.started.by if run.started else run.owner}
+    return Card(title=title, fallback=fallback, parts=tuple(parts), mentions=tuple(sorted(owners)))
+
+
+def _finished(run: Run, pipeline: Pipeline, gate: Gate, parts: list[Part]) -> tuple[str, str, str]:
+    after = pipeline.stage(gate.after or "")
+    stage = run.stage(after.id)
+    work = stage.latest("work")
+    took = attempt_duration(work) if work else None
+    spent = f" in {words.duration(took)}" if took is not None else ""
+    if stage.state == "waived":
+        parts.append(Text(text=f"*Waived* by {words.person(stage.waived_by)}: {escape(stage.waived_why)}"))
+    if work is not None:
+        parts.extend(result_parts(work))
+    if stage.evidence is not None:
+        parts.extend(evidence.parts(stage.evidence))
+    return (
+        f"{run.id}: {after.title} finished{spent}",
+        f"{run.id} {after.title} finished{spent}. Reply `continue` to start {pipeline.stage(gate.leads_to).title}.",
+        "continue",
+    )
+
+
+def _plan(run: Run, pipeline: Pipeline) -> str:
+    lines = [f"*{escape(pipeline.title)}*"]
+    for i, spec in enumerate(pipeline.stages, 1):
+        pause = "  ⏸ _waits for you before it_" if spec.gate else ""
+        lines.append(f"{i}. *{escape(spec.title)}* · {estimate(spec, run.stage(spec.id).overrides)}{pause}")
+    return "\n".join(lines)
+
+
+def estimate(spec: StageSpec, overrides: dict[str, Value]) -> str:
+    """About 1 h 52 m · 21 M tokens · 1.2 TB · on box1 (GPU 0-7)."""
+    told = []
+    seconds, tokens = seconds_of(spec, overrides), tokens_of(spec, overrides)
+    if seconds:
+        told.append(f"about {words.duration(seconds)}")
+    if tokens:
+        told.append(f"{words.count(round(tokens))} tokens")
+    if num_bytes := bytes_of(spec, overrides):
+        told.append(words.size(num_bytes))
+    gpus = f" (GPU {','.join(map(str, spec.gpus))})" if spec.gpus else ""
+    return " · ".join([*told, f"on {escape(spec.host)}{gpus}"])
+
+
+def next_steps(run: Run, following: tuple[StageSpec, ...]) -> str:
+    """Next: vocab, then train · its settings · where and how long."""
+    names = ", then ".join(f"*{escape(spec.title)}*" for spec in following)
+    lines = [f"Next: {names}"]
+    for spec in following:
+        overrides = run.stage(spec.id).overrides
+        chosen = {p.name for p in spec.params if p.chat}
+        shown = {k: v for k, v in settings_of(spec, overrides).items() if k in chosen}
+        said = [words.settings(shown)] if shown else []
+        lines.append(f"• {escape(spec.title)}: " + " · ".join([*said, estimate(spec, overrides)]))
+    return "\n".join(lines)
+
+
+def _replies(spec: StageSpec, following: tuple[StageSpec, ...], run: Run, asks: str) -> str:
+    example = next((p for s in following for p in s.params if p.chat and p.default is not None), None)
+    change = ""
+    if example is not None and example.default is not None:
+        change = f", change a value (`{example.name.replace('_', ' ')} {words.value(example.default)}`)"
+    needed = f" Needs {spec.gate.needed} different people." if spec.gate and spec.gate.needed > 1 else ""
+    return f"Reply `{asks}`{change}, `hold`, `status` or `help`.{needed}"
+
+
+def _buttons(run: Run, gate: Gate, following: tuple[StageSpec, ...]) -> tuple[Button, ...]:
+    first, goal = following[0].title, following[-1].title
+    label = f"Start {first}" if first == goal else f"Start {first}, then {goal}"
+    advance, hold, status = (
+        Click(run=run.id, action=action, version=gate.version) for action in ("advance", "hold", "status")
+    )
+    return button(advance, label[:75], "primary"), button(hold, "Hold"), button(status, "Status")
+
+
+def stripped(card: Card, said: str) -> Card:
+    """The same card once its buttons were used: they are gone, what happened is said instead."""
+    kept = tuple(part for part in card.parts if not isinstance(part, Buttons))
+    return Card(title=card.title, fallback=card.fallback, parts=(*kept, Small(text=said)))
