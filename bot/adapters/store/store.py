@@ -1,0 +1,354 @@
+"""The store: every order is one transaction."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import alembic.command
+import alembic.config
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from bot.adapters.store import audit
+from bot.adapters.store.codec import dump_effect, dump_run, load_effect, load_run, text
+from bot.adapters.store.schema import cursors, effects, events, leases, orders, posts, runs
+from bot.core.effects import Effect, Launch, Withdraw
+from bot.core.model import Phase, Run
+from bot.core.orders import Order
+
+ENDED = (Phase.DONE.value, Phase.CANCELLED.value)
+LEASE = "bot"
+
+
+class Conflict(Exception):
+    """The run changed since it was read, or an effect that was to be withdrawn has begun. Load and step again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredEffect:
+    """A pending effect."""
+
+    id: int
+    run: str
+    effect: Effect
+    begun: bool
+    tries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posted:
+    """Where something was posted, and the digest of what it showed last."""
+
+    key: str
+    run: str
+    channel: str
+    ts: str
+    thread_ts: str | None
+    at: str
+    digest: str
+
+
+class Store:
+    """All state of the bot. Thread-safe; every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(writes=True)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._writer.begin() as connection:
+            yield connection
+
+    # events
+
+    def claim(self, claim: str, at: datetime, body: dict[str, Any]) -> bool:
+        """Store a raw event. False when it is known already."""
+        row = {"claim": claim, "at": text(at), "body": json.dumps(body)}
+        try:
+            with self._write() as connection:
+                connection.execute(events.insert().values(row))
+        except sa.exc.IntegrityError:
+            return False
+        return True
+
+    def pending_events(self, limit: int = 100) -> list[tuple[int, dict[str, Any]]]:
+        """Events not handled yet, oldest first."""
+        query = sa.select(events.c.id, events.c.body).where(events.c.handled_at.is_(None)).order_by(events.c.id)
+        with self._engine.connect() as connection:
+            return [(row.id, json.loads(row.body)) for row in connection.execute(query.limit(limit))]
+
+    def handled(self, event_id: int, at: datetime, outcome: str) -> None:
+        """Mark an event that led to no order."""
+        with self._write() as connection:
+            _handled(connection, event_id, at, outcome)
+
+    def event_outcome(self, claim: str) -> str | None:
+        """What became of an event, None while it is pending."""
+        query = sa.select(events.c.outcome).where(events.c.claim == claim, events.c.handled_at.is_not(None))
+        with self._engine.connect() as connection:
+            return connection.execute(query).scalar()
+
+    # runs
+
+    def next_run_number(self) -> int:
+        with self._engine.connect() as connection:
+            return (connection.execute(sa.select(sa.func.max(runs.c.number))).scalar() or 0) + 1
+
+    def add_run(
+        self,
+        run: Run,
+        number: int,
+        wanted: Sequence[Effect],
+        at: datetime,
+        *,
+        order: Order | None = None,
+        event_id: int | None = None,
+    ) -> None:
+        """Store a new run with its first effects. Raises Conflict when the number is taken."""
+        row = {"id": run.id, "number": number, "phase": run.phase.value, "channel": run.channel}
+        try:
+            with self._write() as connection:
+                body = {"version": run.version, "updated_at": text(at), "body": dump_run(run)}
+                connection.execute(runs.insert().values(row | body))
+                _settle(connection, run.id, wanted, at, order, event_id)
+        except sa.exc.IntegrityError as error:
+            raise Conflict(f"run {run.id} exists") from error
+
+    def save(
+        self,
+        run: Run,
+        was: int,
+        wanted: Sequence[Effect],
+        at: datetime,
+        *,
+        order: Order | None = None,
+        event_id: int | None = None,
+        begin: int | None = None,
+    ) -> None:
+        """Run, order, effects and the handled event in one transaction.
+
+        `was` is the version that the step started from; `begin` an effect that begins with it. Raises Conflict.
+        """
+        with self._write() as connection:
+            changed = connection.execute(
+                runs.update()
+                .where(runs.c.id == run.id, runs.c.version == was)
+                .values(phase=run.phase.value, version=run.version, updated_at=text(at), body=dump_run(run))
+            )
+            if changed.rowcount != 1:
+                raise Conflict(f"{run.id} is no longer at version {was}")
+            if begin is not None:
+                _begin(connection, begin, at)
+            _settle(connection, run.id, wanted, at, order, event_id)
+
+    def note_order(self, order: Order, event_id: int | None, at: datetime, wanted: Sequence[Effect] = ()) -> None:
+        """An order that changed no run: recorded all the same, with what was answered."""
+        with self._write() as connection:
+            _settle(connection, order.run or "", wanted, at, order, event_id)
+
+    def run(self, run_id: str) -> Run:
+        """Raises KeyError."""
+        with self._engine.connect() as connection:
+            body = connection.execute(sa.select(runs.c.body).where(runs.c.id == run_id)).scalar()
+        if body is None:
+            raise KeyError(run_id)
+        return load_run(body)
+
+    def all_runs(self, live_only: bool = False) -> list[Run]:
+        """Runs in the order they were planned."""
+        query = sa.select(runs.c.body).order_by(runs.c.number)
+        if live_only:
+            query = query.where(runs.c.phase.not_in(ENDED))
+        with self._engine.connect() as connection:
+            return [load_run(row.body) for row in connection.execute(query)]
+
+    # effects
+
+    def due_effects(self, now: datetime) -> list[StoredEffect]:
+        """Effects to be carried out now, oldest first."""
+        query = (
+            sa.select(effects)
+            .where(effects.c.done_at.is_(None), effects.c.not_before <= text(now))
+            .order_by(effects.c.id)
+        )
+        with self._engine.connect() as connection:
+            return [
+                StoredEffect(
+                    id=row.id,
+                    run=row.run,
+                    effect=load_effect(row.kind, row.body),
+                    begun=row.begun_at is not None,
+                    tries=row.tries,
+                )
+                for row in connection.execute(query)
+            ]
+
+    def begin_effect(self, effect_id: int, at: datetime) -> None:
+        """From here on it may have happened. Raises Conflict when it was done or withdrawn."""
+        with self._write() as connection:
+            _begin(connection, effect_id, at)
+
+    def finish_effect(self, effect_id: int, at: datetime, result: str = "") -> None:
+        with self._write() as connection:
+            connection.execute(
+                effects.update().where(effects.c.id == effect_id).values(done_at=text(at), result=result)
+            )
+
+    def delay_effect(self, effect_id: int, until: datetime, why: str) -> None:
+        """Try again later."""
+        with self._write() as connection:
+            connection.execute(
+                effects.update()
+                .where(effects.c.id == effect_id)
+                .values(not_before=text(until), tries=effects.c.tries + 1, result=why)
+            )
+
+    # posts
+
+    def add_post(self, posted: Posted) -> None:
+        with self._write() as connection:
+            connection.execute(posts.delete().where(posts.c.key == posted.key))
+            connection.execute(posts.insert().values(vars(posted)))
+
+    def post(self, key: str) -> Posted | None:
+        with self._engine.connect() as connection:
+            row = connection.execute(sa.select(posts).where(posts.c.key == key)).mappings().first()
+        return Posted(**row) if row else None
+
+    def redrawn(self, key: str, digest: str) -> None:
+        """Remember what a post shows now."""
+        with self._write() as connection:
+            connection.execute(posts.update().where(posts.c.key == key).values(digest=digest))
+
+    def thread_posts(self, run_id: str) -> list[Posted]:
+        """Everything posted for a run, oldest first."""
+        query = sa.select(posts).where(posts.c.run == run_id).order_by(posts.c.ts)
+        with self._engine.connect() as connection:
+            return [Posted(**row) for row in connection.execute(query).mappings()]
+
+    def run_at(self, channel: str, thread_ts: str) -> str | None:
+        """The run whose thread this is."""
+        query = sa.select(posts.c.run).where(posts.c.channel == channel, posts.c.ts == thread_ts)
+        with self._engine.connect() as connection:
+            return connection.execute(query).scalar()
+
+    # orders
+
+    def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
+        """The audit log, oldest first, with its hashes."""
+        query = sa.select(orders).order_by(orders.c.id)
+        if run_id is not None:
+            query = query.where(orders.c.run == run_id)
+        with self._engine.connect() as connection:
+            return [audit.entry(dict(row)) for row in connection.execute(query).mappings()]
+
+    # lease and cursors
+
+    def take_lease(self, holder: str, now_s: float, ttl_s: float) -> str:
+        """Take or renew the lease that makes one bot active; returns who holds it now."""
+        with self._write() as connection:
+            row = connection.execute(sa.select(leases).where(leases.c.name == LEASE)).first()
+            if row is not None and row.holder != holder and row.until > now_s:
+                return str(row.holder)
+            connection.execute(leases.delete().where(leases.c.name == LEASE))
+            connection.execute(leases.insert().values(name=LEASE, holder=holder, until=now_s + ttl_s))
+        return holder
+
+    def drop_lease(self, holder: str) -> None:
+        with self._write() as connection:
+            connection.execute(leases.delete().where(leases.c.name == LEASE, leases.c.holder == holder))
+
+    def cursor(self, name: str) -> str | None:
+        with self._engine.connect() as connection:
+            return connection.execute(sa.select(cursors.c.value).where(cursors.c.name == name)).scalar()
+
+    def set_cursor(self, name: str, value: str) -> None:
+        with self._write() as connection:
+            connection.execute(cursors.delete().where(cursors.c.name == name))
+            connection.execute(cursors.insert().values(name=name, value=value))
+
+
+def _begin(connection: Connection, effect_id: int, at: datetime) -> None:
+    begun = connection.execute(
+        effects.update().where(effects.c.id == effect_id, effects.c.done_at.is_(None)).values(begun_at=text(at))
+    )
+    if begun.rowcount != 1:
+        raise Conflict(f"effect {effect_id} was done or withdrawn")
+
+
+def _handled(connection: Connection, event_id: int, at: datetime, outcome: str) -> None:
+    connection.execute(events.update().where(events.c.id == event_id).values(handled_at=text(at), outcome=outcome))
+
+
+def _settle(
+    connection: Connection,
+    run_id: str,
+    wanted: Sequence[Effect],
+    at: datetime,
+    order: Order | None,
+    event_id: int | None,
+) -> None:
+    for effect in wanted:
+        if isinstance(effect, Withdraw):
+            _withdraw(connection, effect.key, at)
+            continue
+        kind, body = dump_effect(effect)
+        not_before = effect.not_before if isinstance(effect, Launch) else at
+        connection.execute(
+            effects.insert().values(run=run_id, kind=kind, key=effect.key, body=body, not_before=text(not_before))
+        )
+    if order is not None:
+        audit.append(connection, order)
+    if event_id is not None:
+        _handled(connection, event_id, at, order.outcome if order else "")
+
+
+def _withdraw(connection: Connection, key: str, at: datetime) -> None:
+    taken = connection.execute(
+        effects.update()
+        .where(effects.c.key == key, effects.c.begun_at.is_(None), effects.c.done_at.is_(None))
+        .values(done_at=text(at), result="withdrawn")
+    )
+    if taken.rowcount != 1:
+        raise Conflict(f"{key} has begun")
+
+
+def open_store(url: str) -> Store:
+    """Open the database and bring its tables up to date."""
+    parsed = sa.engine.make_url(url)
+    sqlite = parsed.get_backend_name() == "sqlite"
+    if sqlite and parsed.database and parsed.database != ":memory:":
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(url, connect_args={"timeout": 20} if sqlite else {})
+    if sqlite:
+        _prepare_sqlite(engine)
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with engine.execution_options(writes=True).begin() as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "head")
+    return Store(engine)
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    """Write-ahead log, and transactions that take the write lock when they begin (no upgrade deadlocks)."""
+
+    def connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=20000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    sa.event.listen(engine, "connect", connected)
+    sa.event.listen(engine, "begin", begun)
