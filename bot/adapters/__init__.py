@@ -1,0 +1,1 @@
+"""What touches the world: one folder a neighbour, none of which knows another."""
