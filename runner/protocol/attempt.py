@@ -44,3 +44,28 @@ class AttemptDir:
     @property
     def out(self) -> str:
         return os.path.join(self.path, "out")
+
+    @property
+    def lock(self) -> str:
+        """Held (flock) by whoever launches, then by the supervisor as long as it lives."""
+        return os.path.join(self.path, "lock")
+
+    @property
+    def queued(self) -> str:
+        """What the attempt waits for; there while it waits."""
+        return os.path.join(self.path, "queued.json")
+
+    @property
+    def cancel(self) -> str:
+        """The order to end the attempt."""
+        return os.path.join(self.path, "cancel.json")
+
+    @property
+    def exit_reserve(self) -> str:
+        """Space taken at the launch; becomes `exit.json` by rename, so that a full disk cannot lose it."""
+        return os.path.join(self.path, "exit.reserve")
+
+    @property
+    def wrapper_reserve(self) -> str:
+        """The wrapper's own record: at the end it is renamed to this name with `.<rc>` behind it."""
+        return os.path.join(self.path, "wrapper.rc")

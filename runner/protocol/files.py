@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import tempfile
 from typing import Any, Dict
 
 from runner.protocol import VERSION
@@ -22,20 +21,31 @@ def write_json(path: str, value: Dict[str, Any]) -> None:
 def write_bytes(path: str, body: bytes) -> None:
     """Write `body` under `path` by temp file, fsync and `os.replace`. Raises DiskFull."""
     folder = os.path.dirname(os.path.abspath(path))
-    temp = ""
+    temp = os.path.join(folder, ".tmp-%d-%s" % (os.getpid(), os.urandom(6).hex()))
     try:
-        handle, temp = tempfile.mkstemp(prefix=".tmp-", dir=folder)
+        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temp, path)
     except OSError as error:
-        if temp and os.path.exists(temp):
+        if os.path.exists(temp):
             os.unlink(temp)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull("no space left writing %s" % path, "free space on that disk, then retry") from error
         raise
+
+
+def sync_folder(path: str) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass  # some network file systems refuse it, and have no other way
+    finally:
+        os.close(handle)
 
 
 def read_json(path: str) -> Dict[str, Any]:

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Dict, List, Optional
 
+from runner.protocol.errors import ProtocolError
+
 # What the agent can know on the host. LAUNCHING, UNKNOWN and STALLED are the bot's own conclusions.
 ABSENT = "absent"  # no such attempt directory: never launched here, or gone
 QUEUED = "queued"  # waits for a lock on the host
@@ -11,7 +13,8 @@ RUNNING = "running"
 EXITED = "exited"
 LOST = "lost"  # another boot, or the process gone without a record
 CANCELLED = "cancelled"  # ended by an order
-STATES = (ABSENT, QUEUED, STARTED, RUNNING, EXITED, LOST, CANCELLED)
+UNREADABLE = "unreadable"  # its records are damaged or of another version: nothing is known, `why` says what
+STATES = (ABSENT, QUEUED, STARTED, RUNNING, EXITED, LOST, CANCELLED, UNREADABLE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class AttemptView:
     log_tail: str = ""  # the last lines, cleaned; filled once exited, lost or cancelled
     cpu_s: Optional[float] = None  # CPU seconds of the whole tree so far
     survivors: List[int] = field(default_factory=list)  # after a kill: pids still alive
+    log_reset: bool = False  # the log was shorter than the asked offset: `log` starts at its beginning
+    problems: List[str] = field(default_factory=list)  # files of the contract that could not be read, in words
 
 
 @dataclass(frozen=True)
@@ -89,5 +94,22 @@ class HostView:
 def to_json(view: Any) -> Dict[str, Any]:
     """A view as a JSON object; log bytes are left out, they travel apart."""
     body: Dict[str, Any] = asdict(view)
-    body.pop("log", None)
+    log = body.pop("log", None)
+    if log is not None:
+        body["log_bytes"] = len(log)
     return body
+
+
+def host_view_from_json(value: Dict[str, Any], logs: bytes) -> HostView:
+    """The answer to a poll; `logs` holds the log bytes of all attempts in order. Raises ProtocolError."""
+    try:
+        facts = dict(value["facts"])
+        facts["gpus"] = [Gpu(**gpu) for gpu in facts.get("gpus", [])]
+        attempts, at = [], 0
+        for item in value["attempts"]:
+            size = item.pop("log_bytes", 0)
+            attempts.append(AttemptView(**dict(item, log=logs[at : at + size])))
+            at += size
+        return HostView(facts=HostFacts(**facts), attempts=attempts)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ProtocolError("a poll's answer does not fit: %r" % error) from error

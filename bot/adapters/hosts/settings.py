@@ -1,0 +1,24 @@
+"""What has to be known of a host to reach it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["ssh", "openssh", "local", "embedded"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostSettings:
+    """One host of the configuration. Paths on this machine may start with `~`; `root` and `python` are the host's."""
+
+    kind: Kind
+    address: str = ""  # [user@]name, or an alias of ssh_config
+    port: int | None = None  # None: as ssh_config says
+    root: str = "~/.pointsman"
+    python: str = "python3"  # what the agent runs with: 3.8 or later, nothing installed
+    identity: str | None = None  # a private key's file; None: as ssh_config says, and the agent's keys
+    known_hosts: str | None = None  # None: as ssh_config says
+    env: Mapping[str, str] = field(default_factory=dict)  # given to every attempt
+    state: str | None = None  # embedded: where its keys lie; None: `sshd` in the root
+    call_s: float = 15.0  # a poll, reconnecting included
+    launch_s: float = 45.0

@@ -1,0 +1,108 @@
+"""Ending an attempt's whole tree: by its supervisor, or here when that is gone."""
+
+import contextlib
+import os
+import signal
+import time
+from typing import List, Optional, Tuple
+
+from runner.agent import exits
+from runner.agent.identity import alive, boot_id, members
+from runner.agent.launch import check_token
+from runner.agent.locks import open_lock, try_lock
+from runner.agent.root import Root
+from runner.agent.state import State, look, optional
+from runner.protocol.attempt import AttemptDir
+from runner.protocol.files import write_json
+from runner.protocol.times import utc_now
+
+SLACK_S = 8.0  # what the supervisor gets beyond the grace: to kill, sweep and record
+
+
+def cancel(root: Root, name: str, token: str, grace_s: float) -> List[int]:
+    """End the attempt; returns the pids that could not be ended.
+
+    An attempt that never started is marked, so that a late launch of it starts nothing. Raises Refused
+    (conflict) and ProtocolError.
+    """
+    attempt = root.attempt(name)
+    root.make(attempt.path)
+    check_token(attempt, token)
+    if look(attempt, token).over:
+        return []
+    write_json(attempt.cancel, {"token": token, "grace_s": grace_s, "at": utc_now()})
+    if not optional(attempt.started) and marked(attempt):
+        return []
+    give_up_s = time.monotonic() + grace_s + SLACK_S
+    while time.monotonic() < give_up_s:
+        state = look(attempt, token)
+        if state.over:
+            return []
+        if not wake(attempt):
+            return end_orphans(attempt, token, state, grace_s)
+        time.sleep(0.05)
+    return tree(token, look(attempt, token))
+
+
+def marked(attempt: AttemptDir) -> bool:
+    """Record the end of an attempt that has not started. False: somebody is launching it, or has."""
+    lock = open_lock(attempt.lock)
+    try:
+        if not try_lock(lock) or os.path.exists(attempt.started):
+            return False
+        exits.reserve(attempt)
+        exits.record_exit(attempt, None, exits.CANCELLED, [], [])
+        return True
+    finally:
+        os.close(lock)
+
+
+def wake(attempt: AttemptDir) -> bool:
+    """Tell the supervisor to look for orders. False when there is none, and none to be."""
+    record = supervisor_of(attempt)
+    if record is None:
+        return True  # a launch is on its way; its supervisor reads the order when it comes to it
+    pid, lives = record
+    if lives:
+        try:
+            os.kill(pid, signal.SIGUSR1)
+        except OSError:
+            return False
+    return lives
+
+
+def supervisor_of(attempt: AttemptDir) -> Optional[Tuple[int, bool]]:
+    """The supervisor's pid, and whether it lives; None before there is a record of it."""
+    started = optional(attempt.started)
+    record = started["supervisor"] if started else optional(attempt.queued)
+    return (record["pid"], alive(record, boot_id())) if record else None
+
+
+def end_orphans(attempt: AttemptDir, token: str, state: State, grace_s: float) -> List[int]:
+    """TERM, wait, KILL, sweep, without a supervisor. Nobody is signalled whose identity is not certain."""
+    for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, SLACK_S)):
+        give_up_s = time.monotonic() + wait_s
+        signalled = set()
+        while True:
+            left = tree(token, state)
+            for pid in left:
+                if pid not in signalled:
+                    signalled.add(pid)
+                    with contextlib.suppress(OSError):
+                        os.kill(pid, number)
+            if not left:
+                return []
+            if time.monotonic() >= give_up_s:
+                break
+            time.sleep(0.05)
+    return tree(token, state)
+
+
+def tree(token: str, state: State) -> List[int]:
+    """The attempt's live processes."""
+    boot = boot_id()
+    if state.started is None or state.started["boot_id"] != boot:
+        return []
+    session = state.started["pid"] if alive(state.started, boot) else None
+    supervisor = state.started["supervisor"]
+    return members(token, session, supervisor["pid"] if alive(supervisor, boot) else None)
