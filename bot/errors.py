@@ -68,8 +68,16 @@ class LaunchFailed(HostError):
 
 
 class ChatUnavailable(BotError):
-    """The chat gave no usable answer; `retry_after_s` when it said how long to wait."""
+    """The chat gave no usable answer; `retry_after_s` when it said how long to wait.
 
-    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+    `fatal`: no repeat helps before a person repairs something (token, scope, invitation). `code`: the chat's
+    own word for a refusal (`message_not_found`), "" when it is not known whether the call was carried out.
+    """
+
+    def __init__(
+        self, message: str, retry_after_s: float | None = None, *, fatal: bool = False, code: str = ""
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.fatal = fatal
+        self.code = code

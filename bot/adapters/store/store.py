@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from bot.adapters.store.schema import cursors, effects, events, leases, orders, 
 from bot.core.effects import Effect, Launch, Withdraw
 from bot.core.model import Phase, Run
 from bot.core.orders import Order
+from bot.core.stored import Posted, StoredEffect
 
 ENDED = (Phase.DONE.value, Phase.CANCELLED.value)
 LEASE = "bot"
@@ -28,32 +28,10 @@ class Conflict(Exception):
     """The run changed since it was read, or an effect that was to be withdrawn has begun. Load and step again."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredEffect:
-    """A pending effect."""
-
-    id: int
-    run: str
-    effect: Effect
-    begun: bool
-    tries: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Posted:
-    """Where something was posted, and the digest of what it showed last."""
-
-    key: str
-    run: str
-    channel: str
-    ts: str
-    thread_ts: str | None
-    at: str
-    digest: str
-
-
 class Store:
-    """All state of the bot. Thread-safe; every method is one transaction."""
+    """All state of the bot (port RunStore). Thread-safe; every method is one transaction."""
+
+    conflict: type[Exception] = Conflict
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
