@@ -1,0 +1,1 @@
+"""Data that ships: prompts to train on and to benchmark with."""
