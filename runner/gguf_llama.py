@@ -124,7 +124,9 @@ def _write_tokenizer(values: dict[str, Any], folder: Path) -> None:
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    control = [token for token, kind in zip(tokens, values["tokenizer.ggml.token_type"], strict=True) if kind == _CONTROL]
+    control = [
+        token for token, kind in zip(tokens, values["tokenizer.ggml.token_type"], strict=True) if kind == _CONTROL
+    ]
     tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in control])
     tokenizer.save(str(folder / "tokenizer.json"))
 

