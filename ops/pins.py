@@ -44,7 +44,7 @@ def close(lines: list[str]) -> dict[str, str]:
     while todo:
         name, extras, alone = todo.pop()
         name = canonicalize_name(name)
-        if (name, extras) in seen or BUILD_OF_TORCH.match(name) and name != "nvidia-ml-py":
+        if (name, extras) in seen or (BUILD_OF_TORCH.match(name) and name != "nvidia-ml-py"):
             continue
         seen.add((name, extras))
         found = distribution(name)
