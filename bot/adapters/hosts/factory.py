@@ -1,5 +1,6 @@
 """A host by its kind."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from bot.adapters.hosts.host import AgentHost
@@ -10,7 +11,19 @@ from bot.adapters.hosts.settings import HostSettings
 
 def open_host(name: str, settings: HostSettings) -> AgentHost:
     """Connects to nothing yet: the first call does."""
+    if settings.kind in ("local", "embedded"):
+        settings = on_this_machine(settings)
     return AgentHost(name, open_link(name, settings), settings)
+
+
+def on_this_machine(settings: HostSettings) -> HostSettings:
+    """Relative paths mean the bot's folder, not the home folder that an ssh session starts in."""
+    root = Path(settings.root).expanduser().absolute()
+    state = Path(settings.state).expanduser().absolute() if settings.state else root / "sshd"
+    python = settings.python
+    if "/" in python:
+        python = str(Path(python).expanduser().absolute())
+    return replace(settings, root=str(root), state=str(state), python=python)
 
 
 def open_link(name: str, settings: HostSettings) -> Link:
@@ -23,8 +36,8 @@ def open_link(name: str, settings: HostSettings) -> Link:
     from bot.adapters.hosts.ssh import SshLink  # paramiko takes its time to import
 
     if settings.kind == "embedded":
-        from bot.adapters.hosts.embedded import embedded_dialer
+        from bot.adapters.hosts.embedded import embedded_route
 
-        state = Path(settings.state or Path(settings.root).expanduser() / "sshd")
-        return SshLink(name, embedded_dialer(state))
+        assert settings.state is not None
+        return SshLink(name, embedded_route(Path(settings.state)))
     return SshLink.to(name, settings)

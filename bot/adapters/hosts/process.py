@@ -1,5 +1,6 @@
 """A local process as a pipe: the agent itself, or an `ssh` that leads to it."""
 
+import contextlib
 import os
 import select
 import signal
@@ -63,7 +64,5 @@ class ProcessPipe:
             self.process.wait(0.05)
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGKILL)
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: Popen reaps it later
                 self.process.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                pass  # stuck in the kernel; it is reaped when another process is started
