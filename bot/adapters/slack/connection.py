@@ -22,6 +22,7 @@ log = logging.getLogger("bot.slack")
 PING_INTERVAL_S: Final = 3
 LOOK_EVERY_S: Final = 0.5
 LONGEST_DELAY_S: Final = 30.0
+JOIN_S: Final = 3.0  # a call to a Slack that hangs is not waited for
 Handle = Callable[[BaseSocketModeClient, SocketModeRequest], None]
 
 
@@ -33,9 +34,19 @@ class _Client(SocketModeClient):
 
 
 class Connection:
-    """`prepare` is called before the first connection, until it does not raise ChatUnavailable."""
+    """`prepare` is called before the first connection, until it does not raise ChatUnavailable.
 
-    def __init__(self, web: WebClient, app_token: str, handle: Handle, prepare: Callable[[], None]) -> None:
+    `on_connect` is called after every connection made because there was none.
+    """
+
+    def __init__(
+        self,
+        web: WebClient,
+        app_token: str,
+        handle: Handle,
+        prepare: Callable[[], None],
+        on_connect: Callable[[], None],
+    ) -> None:
         # One worker: events are stored, and acked, in the order in which they came.
         self._client = _Client(
             app_token=app_token,
@@ -48,6 +59,7 @@ class Connection:
         if is_loopback(web.base_url):
             self._client.proxy = None
         self._client.socket_mode_request_listeners.append(handle)
+        self._on_connect = on_connect
         self._prepare: Callable[[], None] | None = prepare
         self._stopping = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="slack-socket", daemon=True)
@@ -60,7 +72,7 @@ class Connection:
         """Within a second or so: the SDK's threads wait in recv and in queues, so both are woken."""
         self._stopping.set()
         if self._keeper.ident is not None:
-            self._keeper.join()
+            self._keeper.join(JOIN_S)
         self._client.closed = True
         self._client.current_session_state.terminated = True
         self._client.message_queue.put(None)
@@ -78,13 +90,18 @@ class Connection:
             try:
                 self._look()
                 failures, delay_s = 0, LOOK_EVERY_S
-            except ChatUnavailable as trouble:
+            except Exception as error:  # whatever it is, the next look may succeed, and nobody else would look
                 failures += 1
-                delay_s = trouble.retry_after_s or min(0.5 * 2**failures, LONGEST_DELAY_S) * random.uniform(0.7, 1.0)
-                if self.trouble != str(trouble):
-                    log.warning("no connection to Slack: %s", trouble)
-                self.trouble = str(trouble)
+                told = error.retry_after_s if isinstance(error, ChatUnavailable) else None
+                delay_s = told or min(0.5 * 2**failures, LONGEST_DELAY_S) * random.uniform(0.7, 1.0)
+                self._tell(error)
             self._stopping.wait(delay_s)
+
+    def _tell(self, error: Exception) -> None:
+        trouble = str(error) if isinstance(error, ChatUnavailable) else repr(error)
+        if trouble != self.trouble:
+            log.warning("no connection to Slack: %s", trouble, exc_info=not isinstance(error, ChatUnavailable))
+        self.trouble = trouble
 
     def _look(self) -> None:
         """Raises ChatUnavailable when there is no connection and none can be made."""
@@ -102,6 +119,8 @@ class Connection:
             if not self._client.is_connected():
                 raise ChatUnavailable("Socket Mode: Slack gave an address but no connection came about")
             log.info("connected to Slack")
+            self.trouble = ""
+            self._on_connect()
         self.trouble = ""
 
 

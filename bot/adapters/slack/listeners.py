@@ -34,18 +34,20 @@ ANYTHING = re.compile(".*", re.DOTALL)
 class SlackListener:
     """Hears until stopped. `start` returns at once; `trouble` says why nothing is heard, "" when all is well."""
 
-    def __init__(self, bot_token: str, app_token: str, base_url: str, sink: Sink) -> None:
+    def __init__(
+        self, bot_token: str, app_token: str, base_url: str, sink: Sink, on_connect: Callable[[], None]
+    ) -> None:
         web = open_client(bot_token, base_url)
         self._call = Caller(web)
         self._app = App(
-            client=web,
+            client=open_client(None, base_url),  # Bolt calls nothing; with a token it would warn about `authorize`
             logger=log,
             process_before_response=True,
             request_verification_enabled=False,  # signatures are for HTTP; the socket is authenticated itself
-            authorize=self._authorize,
+            authorize=lambda: self._authorize(),  # Bolt takes no bound method
         )
         register(self._app, sink)
-        self._connection = Connection(web, app_token, self._handle, self._identify)
+        self._connection = Connection(web, app_token, self._handle, self._identify, on_connect)
         self.identity: Identity | None = None
 
     def start(self) -> None:
@@ -80,12 +82,16 @@ class SlackListener:
         send_response(client, request, run_bolt_app(self._app, request), started_at)
 
 
-def open_app(bot_token: str, app_token: str, base_url: str, sink: Sink) -> SlackListener:
+def open_app(
+    bot_token: str, app_token: str, base_url: str, sink: Sink, on_connect: Callable[[], None] = lambda: None
+) -> SlackListener:
     """`sink` stores the event in one transaction and returns, or raises: then the event is not acked.
 
     It is called from one thread, in order of arrival, and gets repeated deliveries too: claim keys tell.
+    `on_connect` is called whenever there is a connection after there was none: Slack gives up on an event
+    after three tries, so what was said in between has to be caught up. It must return at once.
     """
-    return SlackListener(bot_token, app_token, base_url, sink)
+    return SlackListener(bot_token, app_token, base_url, sink, on_connect)
 
 
 def register(app: App, sink: Sink) -> None:

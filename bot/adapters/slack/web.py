@@ -40,7 +40,7 @@ _OUTCOME_UNKNOWN: Final = (
 )
 
 
-def open_client(token: str, base_url: str) -> WebClient:
+def open_client(token: str | None, base_url: str) -> WebClient:
     """A client that never repeats a request by itself: the SDK's handlers post twice when a reply is lost."""
     client = WebClient(
         token, base_url=base_url, timeout=TIMEOUT_S, retry_handlers=[], logger=logging.getLogger("bot.slack")
