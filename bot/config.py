@@ -73,6 +73,7 @@ class Config(_Strict):
     pipelines: list[str] = Field(min_length=1)
     roles: Roles = Roles()
     undo_s: float = Field(10.0, ge=0, le=600)
+    redraw_s: float = Field(30.0, ge=1, le=600)
     folder: Path = Path()
 
     def path(self, name: str) -> Path:

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from bot.core.cards import Card
+from bot.core.effects import Effect
+from bot.core.model import Run
+from bot.core.orders import Order
+from bot.core.stored import Posted, StoredEffect
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import AttemptView, HostView, PollAsk
 
@@ -64,3 +68,108 @@ class Clock(Protocol):
 
     def monotonic_s(self) -> float:
         """Never set back."""
+
+
+class RunStore(Protocol):
+    """Where runs, orders, effects and posts are kept. Every method is one transaction.
+
+    `conflict` is what `save`, `add_run` and `begin_effect` raise when something else came first, `duplicate` what
+    they raise when the order was carried out before.
+    """
+
+    conflict: type[Exception]
+    duplicate: type[Exception]
+
+    def claim(self, claim: str, at: datetime, body: dict[str, Any]) -> bool:
+        """Store a raw event. False when it is known already."""
+
+    def pending_events(self, limit: int = 100) -> list[tuple[int, dict[str, Any]]]:
+        """Events not handled yet, oldest first."""
+
+    def is_pending(self, event_id: int) -> bool:
+        """Whether an event still has to be handled."""
+
+    def handled(self, event_id: int, at: datetime, outcome: str) -> None:
+        """Mark an event that led to no order."""
+
+    def next_run_number(self) -> int:
+        """The number of the next run."""
+
+    def add_run(
+        self,
+        run: Run,
+        number: int,
+        wanted: Sequence[Effect],
+        at: datetime,
+        *,
+        order: Order | None = None,
+    ) -> None:
+        """Store a new run with its first effects."""
+
+    def save(
+        self,
+        run: Run,
+        was: int,
+        wanted: Sequence[Effect],
+        at: datetime,
+        *,
+        order: Order | None = None,
+        begin: int | None = None,
+    ) -> None:
+        """Run, order and effects together; `begin` is an effect that begins with it."""
+
+    def note_order(
+        self, event_id: int, run_id: str, order: Order | None, wanted: Sequence[Effect], at: datetime, outcome: str
+    ) -> None:
+        """An event is handled: what is answered, and the audit entry if none was written yet."""
+
+    def run(self, run_id: str) -> Run:
+        """Raises KeyError."""
+
+    def all_runs(self, live_only: bool = False) -> list[Run]:
+        """Runs in the order they were planned."""
+
+    def add_effects(self, run_id: str, wanted: Sequence[Effect], at: datetime) -> None:
+        """Effects that come of no step."""
+
+    def due_effects(self, now: datetime) -> list[StoredEffect]:
+        """Effects to be carried out now, oldest first."""
+
+    def begin_effect(self, effect_id: int, at: datetime) -> None:
+        """From here on it may have happened."""
+
+    def finish_effect(self, effect_id: int, at: datetime, result: str = "") -> None:
+        """It is done, or will never be."""
+
+    def delay_effect(self, effect_id: int, until: datetime, why: str) -> None:
+        """Try again later."""
+
+    def add_post(self, posted: Posted) -> None:
+        """Remember where something was posted."""
+
+    def post(self, key: str) -> Posted | None:
+        """Where something was posted."""
+
+    def redrawn(self, key: str, digest: str) -> None:
+        """Remember what a post shows now."""
+
+    def thread_posts(self, run_id: str) -> list[Posted]:
+        """Everything posted for a run, oldest first."""
+
+    def run_at(self, channel: str, thread_ts: str) -> str | None:
+        """The run whose thread this is."""
+
+    def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
+        """The audit log, oldest first."""
+
+    def take_lease(self, holder: str, now_s: float, ttl_s: float) -> str:
+        """Take or renew the lease that makes one bot active; returns who holds it now."""
+
+    def drop_lease(self, holder: str) -> None:
+        """Let another bot take over at once."""
+
+    def cursor(self, name: str) -> str | None:
+        """A stored position."""
+
+    def set_cursor(self, name: str, value: str) -> None:
+        """Store a position."""

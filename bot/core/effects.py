@@ -33,12 +33,17 @@ class Kill:
 
 @dataclass(frozen=True, kw_only=True)
 class Post:
-    """Say something in the run's thread. `broadcast`: in the channel too. `parent`: it opens the thread."""
+    """Say something in the run's thread. `broadcast`: in the channel too. `parent`: it opens the thread.
+
+    `channel` and `thread_ts` name another place, for answers outside any run's thread.
+    """
 
     key: str
     card: Card
     broadcast: bool = False
     parent: bool = False
+    channel: str = ""
+    thread_ts: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,8 @@ class Whisper:
     key: str
     user: str
     card: Card
+    channel: str
+    thread_ts: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +71,7 @@ class React:
     """Set a reaction on a person's message and take `instead_of` away."""
 
     key: str
+    channel: str
     ts: str
     name: str
     instead_of: str = ""

@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """`claim` is the key of the event it came by; `evidence` the digest of what was shown when it was given."""
+    """`claim` is the key of the event it came by and its number in it, so that no order is carried out twice.
+
+    `evidence` is the digest of what was shown when it was given.
+    """
 
     run: str | None
     claim: str

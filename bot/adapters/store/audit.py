@@ -14,18 +14,30 @@ from bot.core.orders import Order
 FIRST = "0" * 64
 
 
+class Duplicate(Exception):
+    """This order was carried out before: a repeat after a restart changes nothing."""
+
+
 def digest(before: str, body: str) -> str:
     """The hash of an entry: over the entry before it and its own text."""
     return hashlib.sha256(f"{before}\n{body}".encode()).hexdigest()
 
 
 def append(connection: Connection, order: Order) -> None:
-    """Add an entry. Runs inside the order's transaction, which holds the write lock."""
+    """Add an entry. Runs inside the order's transaction, which holds the write lock. Raises Duplicate."""
+    if connection.execute(sa.select(orders.c.id).where(orders.c.claim == order.claim)).first() is not None:
+        raise Duplicate(order.claim)
     last = connection.execute(sa.select(orders.c.hash).order_by(orders.c.id.desc()).limit(1)).scalar() or FIRST
     body = json.dumps(order.to_json(), sort_keys=True, ensure_ascii=False)
     connection.execute(
         orders.insert().values(
-            run=order.run, at=order.at.isoformat(), who=order.who, body=body, before=last, hash=digest(last, body)
+            run=order.run,
+            claim=order.claim,
+            at=order.at.isoformat(),
+            who=order.who,
+            body=body,
+            before=last,
+            hash=digest(last, body),
         )
     )
 

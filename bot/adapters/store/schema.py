@@ -33,6 +33,7 @@ orders = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("run", String(60)),
+    Column("claim", String(420), nullable=False, unique=True),
     Column("at", String(40), nullable=False),
     Column("who", String(120), nullable=False),
     Column("body", Text, nullable=False),

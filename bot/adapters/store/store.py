@@ -15,7 +15,8 @@ from sqlalchemy.engine import Connection, Engine
 from bot.adapters.store import audit
 from bot.adapters.store.codec import dump_effect, dump_run, load_effect, load_run, text
 from bot.adapters.store.schema import cursors, effects, events, leases, orders, posts, runs
-from bot.core.effects import Effect, Launch, Withdraw
+from bot.core.cards import Card
+from bot.core.effects import Effect, Launch, Post, Whisper, Withdraw
 from bot.core.model import Phase, Run
 from bot.core.orders import Order
 from bot.core.stored import Posted, StoredEffect
@@ -32,6 +33,7 @@ class Store:
     """All state of the bot (port RunStore). Thread-safe; every method is one transaction."""
 
     conflict: type[Exception] = Conflict
+    duplicate: type[Exception] = audit.Duplicate
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -88,7 +90,6 @@ class Store:
         at: datetime,
         *,
         order: Order | None = None,
-        event_id: int | None = None,
     ) -> None:
         """Store a new run with its first effects. Raises Conflict when the number is taken."""
         row = {"id": run.id, "number": number, "phase": run.phase.value, "channel": run.channel}
@@ -96,7 +97,7 @@ class Store:
             with self._write() as connection:
                 body = {"version": run.version, "updated_at": text(at), "body": dump_run(run)}
                 connection.execute(runs.insert().values(row | body))
-                _settle(connection, run.id, wanted, at, order, event_id)
+                _settle(connection, run.id, wanted, at, order)
         except sa.exc.IntegrityError as error:
             raise Conflict(f"run {run.id} exists") from error
 
@@ -108,10 +109,9 @@ class Store:
         at: datetime,
         *,
         order: Order | None = None,
-        event_id: int | None = None,
         begin: int | None = None,
     ) -> None:
-        """Run, order, effects and the handled event in one transaction.
+        """Run, order and effects in one transaction.
 
         `was` is the version that the step started from; `begin` an effect that begins with it. Raises Conflict.
         """
@@ -125,12 +125,15 @@ class Store:
                 raise Conflict(f"{run.id} is no longer at version {was}")
             if begin is not None:
                 _begin(connection, begin, at)
-            _settle(connection, run.id, wanted, at, order, event_id)
+            _settle(connection, run.id, wanted, at, order)
 
-    def note_order(self, order: Order, event_id: int | None, at: datetime, wanted: Sequence[Effect] = ()) -> None:
-        """An order that changed no run: recorded all the same, with what was answered."""
+    def note_order(
+        self, event_id: int, run_id: str, order: Order | None, wanted: Sequence[Effect], at: datetime, outcome: str
+    ) -> None:
+        """An event is handled: what was answered, and the audit entry if none was written yet."""
         with self._write() as connection:
-            _settle(connection, order.run or "", wanted, at, order, event_id)
+            _settle(connection, run_id, wanted, at, order)
+            _handled(connection, event_id, at, outcome)
 
     def run(self, run_id: str) -> Run:
         """Raises KeyError."""
@@ -149,6 +152,12 @@ class Store:
             return [load_run(row.body) for row in connection.execute(query)]
 
     # effects
+
+    def add_effects(self, run_id: str, wanted: Sequence[Effect], at: datetime) -> None:
+        """Effects that come of no step. One whose key is known already is left out."""
+        with self._write() as connection:
+            known = set(connection.scalars(sa.select(effects.c.key).where(effects.c.key.in_([e.key for e in wanted]))))
+            _settle(connection, run_id, [e for e in wanted if e.key not in known], at, None)
 
     def due_effects(self, now: datetime) -> list[StoredEffect]:
         """Effects to be carried out now, oldest first."""
@@ -189,6 +198,19 @@ class Store:
                 .values(not_before=text(until), tries=effects.c.tries + 1, result=why)
             )
 
+    def cards_of(self, key: str) -> list[Card]:
+        """What was said under keys that start with `key`."""
+        query = sa.select(effects).where(effects.c.key.startswith(key, autoescape=True)).order_by(effects.c.id)
+        with self._engine.connect() as connection:
+            found = [load_effect(row.kind, row.body) for row in connection.execute(query)]
+        return [effect.card for effect in found if isinstance(effect, Post | Whisper)]
+
+    def is_pending(self, event_id: int) -> bool:
+        """Whether an event still has to be handled."""
+        query = sa.select(events.c.id).where(events.c.id == event_id, events.c.handled_at.is_(None))
+        with self._engine.connect() as connection:
+            return connection.execute(query).first() is not None
+
     # posts
 
     def add_post(self, posted: Posted) -> None:
@@ -227,6 +249,12 @@ class Store:
             query = query.where(orders.c.run == run_id)
         with self._engine.connect() as connection:
             return [audit.entry(dict(row)) for row in connection.execute(query).mappings()]
+
+    def verify_orders(self) -> tuple[int, int | None]:
+        """How many orders there are, and the id of the first that breaks the chain."""
+        with self._engine.connect() as connection:
+            rows = list(connection.execute(sa.select(orders).order_by(orders.c.id)).mappings())
+        return len(rows), audit.broken([dict(row) for row in rows])
 
     # lease and cursors
 
@@ -272,7 +300,6 @@ def _settle(
     wanted: Sequence[Effect],
     at: datetime,
     order: Order | None,
-    event_id: int | None,
 ) -> None:
     for effect in wanted:
         if isinstance(effect, Withdraw):
@@ -285,8 +312,6 @@ def _settle(
         )
     if order is not None:
         audit.append(connection, order)
-    if event_id is not None:
-        _handled(connection, event_id, at, order.outcome if order else "")
 
 
 def _withdraw(connection: Connection, key: str, at: datetime) -> None:

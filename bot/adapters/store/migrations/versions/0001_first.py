@@ -34,6 +34,7 @@ def upgrade() -> None:
         "orders",
         sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("run", sa.String(60)),
+        sa.Column("claim", sa.String(420), nullable=False, unique=True),
         sa.Column("at", sa.String(40), nullable=False),
         sa.Column("who", sa.String(120), nullable=False),
         sa.Column("body", sa.Text, nullable=False),

@@ -1,0 +1,16 @@
+"""Arguments that several verbs share."""
+
+import argparse
+from pathlib import Path
+
+from bot.config import DEFAULT_PATH
+
+
+def parser(verb: str, description: str) -> argparse.ArgumentParser:
+    """A parser that names its verb and shows defaults."""
+    return argparse.ArgumentParser(prog=f"python -m bot {verb}", description=description)
+
+
+def add_config(to: argparse.ArgumentParser) -> None:
+    """--config"""
+    to.add_argument("--config", type=Path, default=DEFAULT_PATH, help="the bot's configuration (default: %(default)s)")

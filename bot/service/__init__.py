@@ -1,0 +1,1 @@
+"""The application: takes events in, asks hosts, steps runs, carries effects out."""

@@ -1,0 +1,134 @@
+"""What every part of the service works with."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Protocol
+
+from bot.config import Config, HostConfig
+from bot.core import events
+from bot.core.machine import step
+from bot.core.model import Run
+from bot.core.orders import Order
+from bot.core.pipeline import Pipeline
+from bot.ports import Clock, Host, Poster, RunStore
+from bot.service.code import CodeArchive
+
+_TRIES = 8
+
+
+class Members(Protocol):
+    """Who belongs to a user group."""
+
+    def __call__(self, group: str) -> frozenset[str]: ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic_s(self) -> float:
+        return monotonic()
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """Ports and settings, gathered once by `python -m bot up`."""
+
+    config: Config
+    pipelines: Mapping[str, Pipeline]
+    store: RunStore
+    hosts: Mapping[str, Host]
+    poster: Poster
+    clock: Clock
+    code: CodeArchive
+    members: Members
+    bot_user: str = ""
+    kick: Callable[[], None] = field(default=lambda: None)  # tells the engine that there is something to do
+
+    def pipeline(self, run: Run) -> Pipeline:
+        """Raises KeyError for a run whose pipeline is no longer configured."""
+        return self.pipelines[run.pipeline]
+
+    def host_config(self, name: str) -> HostConfig:
+        return self.config.hosts[name]
+
+    def host_names(self) -> Sequence[str]:
+        return tuple(self.config.hosts)
+
+    def secrets(self, host: str, names: Sequence[str]) -> dict[str, str]:
+        """Values of the named secrets, from the bot's own environment; missing ones are left out."""
+        return {name: os.environ[name] for name in names if name in os.environ}
+
+    def known_secrets(self) -> list[str]:
+        """Every value that must never be posted."""
+        slack = self.config.slack
+        names = {slack.bot_token_env, slack.app_token_env}
+        for host in self.config.hosts.values():
+            names |= set(host.secrets)
+        for pipeline in self.pipelines.values():
+            for stage in pipeline.stages:
+                names |= set(stage.secrets)
+        return [os.environ[name] for name in names if os.environ.get(name)]
+
+    def role_of(self, user: str) -> str:
+        """admin, operator or viewer. Without configured operators everybody in the channel operates."""
+        roles = self.config.roles
+        if self._is_in(user, roles.admins):
+            return "admin"
+        if not roles.operators or self._is_in(user, roles.operators):
+            return "operator"
+        return "viewer"
+
+    def _is_in(self, user: str, names: Sequence[str]) -> bool:
+        return user in names or any(user in self.members(name) for name in names if name.startswith("S"))
+
+    def apply(
+        self,
+        run_id: str,
+        event: events.Event,
+        *,
+        order: Callable[[Run], Order] | None = None,
+        begin: int | None = None,
+    ) -> Run:
+        """Step a run and store what comes of it, in one transaction.
+
+        `order` makes the audit entry from the run as it was. Raises WrongState, KeyError, `store.duplicate`.
+        """
+        for left in reversed(range(_TRIES)):
+            run = self.store.run(run_id)
+            after, effects = step(run, event, self.pipeline(run))
+            try:
+                entry = order(run) if order else None
+                self.store.save(after, run.version, effects, event.at, order=entry, begin=begin)
+            except self.store.conflict:
+                if not left:
+                    raise
+                continue
+            self.kick()
+            return after
+        raise AssertionError("unreachable")
+
+
+class Keyed:
+    """One lock a key, so that what belongs to one run is done in order and other runs are not delayed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._busy: set[str] = set()
+
+    def take(self, key: str) -> bool:
+        with self._lock:
+            if key in self._busy:
+                return False
+            self._busy.add(key)
+            return True
+
+    def give(self, key: str) -> None:
+        with self._lock:
+            self._busy.discard(key)

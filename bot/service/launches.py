@@ -1,0 +1,115 @@
+"""Effects on hosts: launches at most once (by token), kills."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+from bot.core import events
+from bot.core.effects import Kill, Launch
+from bot.core.errors import WrongState
+from bot.core.model import Run
+from bot.core.stored import StoredEffect
+from bot.errors import ConfigError, HostError, HostUnreachable, LaunchFailed
+from bot.service.desk import Desk, Keyed
+from bot.service.specs import attempt_spec, interpreter
+from runner.protocol.errors import ProtocolError
+from runner.protocol.view import AttemptView
+
+log = logging.getLogger(__name__)
+_PATIENCE_S = (1, 2, 5, 10, 30, 60)
+
+
+class Launches:
+    """Carries out Launch and Kill, one host after the other, each in its own thread."""
+
+    def __init__(self, desk: Desk, seen: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._seen = seen
+        self._busy = Keyed()
+        self._pool = ThreadPoolExecutor(max(8, len(desk.hosts) + 2), thread_name_prefix="launch")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def take(self, stored: StoredEffect) -> None:
+        """Carry it out in the background, unless it is under way."""
+        if self._busy.take(str(stored.id)):
+            self._pool.submit(self._carry_and_give, stored)
+
+    def _carry_and_give(self, stored: StoredEffect) -> None:
+        try:
+            self._carry(stored)
+        except Exception:
+            log.exception("effect %s", stored.effect.key)
+            self._later(stored, "internal error, see the log")
+        finally:
+            self._busy.give(str(stored.id))
+
+    def _carry(self, stored: StoredEffect) -> None:
+        effect = stored.effect
+        run = self._desk.store.run(stored.run)
+        if isinstance(effect, Launch):
+            self._launch(stored, effect, run)
+        elif isinstance(effect, Kill):
+            self._kill(stored, effect, run)
+
+    def _launch(self, stored: StoredEffect, effect: Launch, run: Run) -> None:
+        """Begin in one transaction with the run, so that no order can take back what has begun."""
+        desk = self._desk
+        if not stored.begun:
+            try:
+                run = desk.apply(
+                    run.id, events.LaunchBegan(at=desk.clock.now(), attempt=effect.attempt), begin=stored.id
+                )
+            except desk.store.conflict:
+                return  # taken back, or begun elsewhere
+        attempt = run.attempt(effect.attempt)
+        if attempt.state.over:
+            desk.store.finish_effect(stored.id, desk.clock.now(), f"not needed: {attempt.state.value}")
+            return
+        host = desk.hosts[attempt.host]
+        settings = desk.host_config(attempt.host)
+        try:
+            python = interpreter(settings, desk.config.path)
+            spec = attempt_spec(run, attempt, desk.pipeline(run), settings, python, desk.code.digest)
+            host.ship(desk.code.body, desk.code.digest)
+            view = host.launch(spec, desk.secrets(attempt.host, spec.secrets))
+        except HostUnreachable as error:
+            self._tell(run.id, events.Unreachable(at=desk.clock.now(), attempt=attempt.id, why=error.message))
+            self._later(stored, str(error))
+            return
+        except (LaunchFailed, ConfigError) as error:
+            why = error.message if isinstance(error, HostError) else str(error)
+            self._tell(run.id, events.LaunchRefused(at=desk.clock.now(), attempt=attempt.id, why=why))
+            desk.store.finish_effect(stored.id, desk.clock.now(), why)
+            return
+        except (HostError, ProtocolError) as error:
+            self._later(stored, str(error))
+            return
+        desk.store.finish_effect(stored.id, desk.clock.now(), f"pid {view.pid}")
+        self._tell(run.id, events.Seen(at=desk.clock.now(), view=view, undo_s=desk.config.undo_s))
+        self._seen(attempt.host)
+
+    def _kill(self, stored: StoredEffect, effect: Kill, run: Run) -> None:
+        desk = self._desk
+        attempt = run.attempt(effect.attempt)
+        try:
+            view: AttemptView = desk.hosts[attempt.host].kill(attempt.id, attempt.token, effect.grace_s)
+        except (HostError, ProtocolError) as error:
+            self._later(stored, str(error))
+            return
+        if view.survivors:
+            log.warning("%s: still alive: %s", attempt.id, view.survivors)
+        desk.store.finish_effect(stored.id, desk.clock.now(), view.state)
+        self._tell(run.id, events.Seen(at=desk.clock.now(), view=view))
+
+    def _tell(self, run_id: str, event: events.Event) -> None:
+        try:
+            self._desk.apply(run_id, event)
+        except WrongState as error:
+            log.info("%s: %s", run_id, error)
+
+    def _later(self, stored: StoredEffect, why: str) -> None:
+        wait_s = _PATIENCE_S[min(stored.tries, len(_PATIENCE_S) - 1)]
+        self._desk.store.delay_effect(stored.id, self._desk.clock.now() + timedelta(seconds=wait_s), why)

@@ -1,0 +1,96 @@
+"""Asking hosts: one round trip a host for all its attempts."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+
+from bot.core import events
+from bot.core.errors import WrongState
+from bot.core.model import Attempt, AttemptState, Run
+from bot.errors import HostError
+from bot.service.desk import Desk, Keyed
+from runner.protocol.errors import ProtocolError
+from runner.protocol.view import HostFacts, PollAsk
+
+log = logging.getLogger(__name__)
+
+
+class Polls:
+    """Keeps what is believed of attempts in step with their hosts."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._busy = Keyed()
+        self._due: dict[str, float] = {}
+        self._pool = ThreadPoolExecutor(max(8, len(desk.hosts) + 2), thread_name_prefix="poll")
+        self.facts: dict[str, HostFacts] = {}
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def tick(self) -> None:
+        """Start a poll for every host that is due. Never waits: a hung host delays nobody."""
+        now_s = self._desk.clock.monotonic_s()
+        for name, attempts in self._wanted().items():
+            if now_s < self._due.get(name, 0.0) or not self._busy.take(name):
+                continue
+            self._due[name] = now_s + self._desk.host_config(name).poll_s
+            self._pool.submit(self._poll_and_give, name, attempts)
+
+    def hurry(self, name: str) -> None:
+        """Poll this host at the next tick."""
+        self._due.pop(name, None)
+
+    def refresh(self, run: Run) -> None:
+        """Ask now, and wait for the answer: an order is about to be judged by it."""
+        by_host: dict[str, list[Attempt]] = defaultdict(list)
+        for attempt in run.live:
+            if attempt.state is not AttemptState.LAUNCHING:
+                by_host[attempt.host].append(attempt)
+        for name, attempts in by_host.items():
+            self._poll(name, attempts)
+
+    def _wanted(self) -> dict[str, list[Attempt]]:
+        by_host: dict[str, list[Attempt]] = defaultdict(list)
+        for run in self._desk.store.all_runs(live_only=True):
+            for attempt in run.live:
+                if attempt.host in self._desk.hosts:
+                    by_host[attempt.host].append(attempt)
+        return by_host
+
+    def _poll_and_give(self, name: str, attempts: Sequence[Attempt]) -> None:
+        try:
+            self._poll(name, attempts)
+        except Exception:
+            log.exception("polling %s", name)
+        finally:
+            self._busy.give(name)
+
+    def _poll(self, name: str, attempts: Sequence[Attempt]) -> None:
+        runs = {attempt.id: attempt.id.rsplit(f"-{attempt.stage}-", 1)[0] for attempt in attempts}
+        asks = [PollAsk(a.id, a.token, a.log_offset, 16384) for a in attempts]
+        try:
+            answer = self._desk.hosts[name].poll(asks)
+        except (HostError, ProtocolError) as error:
+            why = str(error)
+            self._each(attempts, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=why))
+            return
+        self.facts[name] = answer.facts
+        views = {view.attempt: view for view in answer.attempts}
+        seen = [a for a in attempts if a.id in views]
+        undo_s = self._desk.config.undo_s
+        self._each(seen, runs, lambda a: events.Seen(at=self._now(), view=views[a.id], undo_s=undo_s))
+
+    def _each(
+        self, attempts: Iterable[Attempt], runs: dict[str, str], event: Callable[[Attempt], events.Event]
+    ) -> None:
+        for attempt in attempts:
+            try:
+                self._desk.apply(runs[attempt.id], event(attempt))
+            except (WrongState, KeyError) as error:
+                log.warning("%s: %s", attempt.id, error)
+
+    def _now(self) -> datetime:
+        return self._desk.clock.now()

@@ -1,0 +1,75 @@
+"""Status cards are drawn again when they would look different: at once for a new phase, else every so often."""
+
+from bot.core.model import AttemptState, Run
+from bot.core.summary.status import status_card
+from bot.errors import ChatUnavailable
+from bot.service.chat import digest, mask_card
+from bot.service.desk import Desk
+
+EVERY_S = 30.0
+STEP_PERCENT = 1.0
+
+
+class Redraw:
+    """Edits at 1 % or 30 s, whichever is later, and the latest state only. One thread calls it."""
+
+    def __init__(self, desk: Desk, every_s: float = EVERY_S) -> None:
+        self._desk = desk
+        self._every_s = every_s
+        self._drawn: dict[str, tuple[float, tuple[object, ...], float]] = {}
+        self._not_before_s = 0.0
+
+    def take(self) -> None:
+        """Draw what is due."""
+        now_s = self._desk.clock.monotonic_s()
+        if now_s < self._not_before_s:
+            return
+        for run in self._desk.store.all_runs():
+            if not self._due(run, now_s):
+                continue
+            try:
+                self._draw(run)
+            except ChatUnavailable as error:
+                if error.code and not error.fatal and error.retry_after_s is None:  # that card is gone
+                    self._drawn[run.id] = (now_s, _shape(run), _percent(run))
+                    continue
+                self._not_before_s = now_s + (error.retry_after_s or 5.0)
+                return
+            self._drawn[run.id] = (now_s, _shape(run), _percent(run))
+
+    def _due(self, run: Run, now_s: float) -> bool:
+        if run.pipeline not in self._desk.pipelines:
+            return False
+        before = self._drawn.get(run.id)
+        if before is None:
+            return True
+        drawn_s, shape, percent = before
+        if shape != _shape(run):
+            return True
+        moved = abs(_percent(run) - percent) >= STEP_PERCENT or _unknown(run)
+        return moved and now_s - drawn_s >= self._every_s
+
+    def _draw(self, run: Run) -> None:
+        posted = self._desk.store.post(f"{run.id}/status")
+        if posted is None:
+            return
+        card = status_card(run, self._desk.pipeline(run), self._desk.clock.now())
+        shown = mask_card(card, self._desk.known_secrets())
+        if digest(shown) != posted.digest:
+            self._desk.poster.edit(posted.channel, posted.ts, shown)
+            self._desk.store.redrawn(posted.key, digest(shown))
+
+
+def _shape(run: Run) -> tuple[object, ...]:
+    """What makes a card look different at once."""
+    states = tuple((stage.id, stage.state) for stage in run.stages)
+    attempts = tuple((a.id, a.state) for a in run.live)
+    return run.phase, run.at, states, attempts, run.armed is not None
+
+
+def _percent(run: Run) -> float:
+    return (run.current.percent if run.current else None) or 0.0
+
+
+def _unknown(run: Run) -> bool:
+    return any(a.state is AttemptState.UNKNOWN for a in run.live)

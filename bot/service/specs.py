@@ -1,0 +1,119 @@
+"""What exactly a host is asked to run: an attempt's spec, from the pipeline and the host's settings."""
+
+import re
+from collections.abc import Callable
+
+from bot.config import HostConfig
+from bot.core.model import Attempt, Run
+from bot.core.pipeline import Pipeline, StageSpec, Value, bytes_of, settings_of
+from bot.errors import ConfigError
+from runner.protocol.spec import PLACEHOLDERS, AttemptSpec, Limits
+
+_NAME = re.compile(r"\{([a-z_]+(?::[a-z0-9_-]+)?)\}")
+_LOOKS_WALL_S = 6 * 3600.0
+
+
+def attempt_spec(
+    run: Run, attempt: Attempt, pipeline: Pipeline, host: HostConfig, python: str, digest: str
+) -> AttemptSpec:
+    """Raises ConfigError for a placeholder that nothing fills."""
+    stage = pipeline.stage(attempt.stage)
+    fill = _filler(run, attempt, stage, pipeline, python)
+    argv = work_argv(stage, attempt, fill) if attempt.purpose == "work" else look_argv(stage, attempt, fill)
+    work = attempt.purpose == "work"
+    return AttemptSpec(
+        attempt=attempt.id,
+        run=run.id,
+        stage=attempt.stage,
+        token=attempt.token,
+        argv=argv,
+        env={name: fill(value) for name, value in {**host.env, **stage.env}.items()},
+        secrets=sorted({*host.secrets, *stage.secrets}),
+        cwd="{code}",
+        out=attempt.out if work else None,
+        code_digest=digest,
+        gpus=list(stage.gpus) if work else [],
+        params={name: list(v) if isinstance(v, tuple) else v for name, v in attempt.settings.items()},
+        limits=Limits(
+            disk_bytes=int(bytes_of(stage, run.stage(stage.id).overrides)) or None if work and attempt.n == 1 else None,
+            wall_s=stage.wall_s if work else _LOOKS_WALL_S,
+        ),
+    )
+
+
+def work_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) -> list[str]:
+    """A runner verb with its flags, or the stage's own command."""
+    if stage.verb is None:
+        return [fill(part) for part in stage.command]
+    argv = ["{python}", "-m", "runner", stage.verb, "--out", "{out}"]
+    for name, value in stage.args.items():
+        argv += [_flag(name), value]
+    for name, source in stage.inputs.items():
+        argv += [_flag(name), f"{{stage:{source}}}"]
+    for name, setting in attempt.settings.items():
+        if name != "gpus":
+            argv += _setting(name, setting)
+    return [fill(part) for part in argv]
+
+
+def look_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) -> list[str]:
+    """The command that makes evidence: full for a verify, quick for a check right before a start."""
+    mode = "--quick" if attempt.purpose == "check" else "--full"
+    if stage.verify:
+        return [fill(part.replace("{mode}", mode)) for part in stage.verify]
+    argv = ["{python}", "-m", "runner", "verify", stage.verb or stage.id, "--subject", "{out}", mode]
+    for name, value in stage.verify_args.items():
+        argv += [_flag(name), value]
+    return [fill(part) for part in argv]
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _setting(name: str, value: Value) -> list[str]:
+    if isinstance(value, bool):
+        return [_flag(name) if value else f"--no-{name.replace('_', '-')}"]
+    if isinstance(value, tuple):
+        return [_flag(name), ",".join(map(str, value))]
+    return [_flag(name), f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def _filler(run: Run, attempt: Attempt, stage: StageSpec, pipeline: Pipeline, python: str) -> Callable[[str], str]:
+    def one(match: re.Match[str]) -> str:
+        name = match[1]
+        kind, _, rest = name.partition(":")
+        if name == "python":
+            return python
+        if name == "out":
+            return attempt.out
+        if kind == "stage" and rest:
+            return output_of(run, rest)
+        if kind == "param" and rest:
+            return _plain(settings_of(stage, run.stage(stage.id).overrides).get(rest, ""))
+        if "{" + name + "}" in PLACEHOLDERS:
+            return match[0]
+        if name in pipeline.vars:
+            return _NAME.sub(one, pipeline.vars[name])
+        raise ConfigError(f"stage {stage.id}: nothing fills {match[0]}", pipeline.source)
+
+    return lambda text: _NAME.sub(one, text)
+
+
+def _plain(value: Value) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def output_of(run: Run, stage_id: str) -> str:
+    """The folder of the stage's newest work."""
+    work = run.stage(stage_id).latest("work")
+    return work.out if work else f"{{root}}/runs/{run.id}/{stage_id}"
+
+
+def interpreter(host: HostConfig, path: Callable[[str], object]) -> str:
+    """The host's Python as its agent understands it: `~` is the host's home, a relative path is this checkout's."""
+    if host.python.startswith("~/"):
+        return "{home}/" + host.python[2:]
+    if "/" in host.python and not host.python.startswith("/"):
+        return str(path(host.python))
+    return host.python
