@@ -6,6 +6,7 @@ JSON in and out, under /control; refusals are `{"ok": false, "error": ...}` with
   POST delete       user ts [channel]
   POST react        user ts name [channel remove]                               -> message
   POST click        user ts action_id [channel value times wait]                -> {acked: [bool]}
+  POST direct       user                          opens the direct message with the bot
   POST invite       channel user [remove]         who is in a channel (the bot too)
   POST person       id name [real_name tz]        POST group  id handle members
   POST redeliver    ts [type attempt]             a recent event once more, in a new envelope
@@ -47,6 +48,7 @@ class Control:
             "delete": self.delete,
             "react": self.react,
             "click": self.click,
+            "direct": self.direct,
             "invite": self.invite,
             "person": self.person,
             "group": self.group,
@@ -125,6 +127,11 @@ class Control:
         if args.get("wait") is False:
             return {"acked": []}
         return {"acked": [await ack is not None for ack in acks]}
+
+    def direct(self, args: Json) -> Json:
+        channel = self._workspace.roster.open_direct(str(args.get("user")))
+        self._workspace.keep(channel)
+        return {"channel": channel.id}
 
     def invite(self, args: Json) -> Json:
         channel, user = self._channel(args), self._workspace.roster.person(str(args.get("user"))).id

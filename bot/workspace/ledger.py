@@ -131,6 +131,10 @@ class Ledger:
     def _uncount_reply(self, reply: Json) -> None:
         parent = self._messages[reply["channel"]][reply["thread_ts"]]
         left = self.replies(reply["channel"], parent["ts"])
+        if not left and parent.get("subtype") == "tombstone":
+            del self._messages[reply["channel"]][parent["ts"]]  # a tombstone stands only while it has replies
+            self._archive.remove("message", _key(parent))
+            return
         for key in ("reply_count", "reply_users", "reply_users_count", "latest_reply", "thread_ts"):
             parent.pop(key, None)
         for other in left:
@@ -168,6 +172,10 @@ class Ledger:
         """What the channel shows, oldest first: no thread replies, except those also sent to the channel."""
         shown = (m for m in self._messages[channel].values() if not _is_reply(m) or _is_broadcast(m))
         return sorted(shown, key=lambda m: m["ts"])
+
+    def parent(self, message: Json) -> Json | None:
+        """The message whose thread this one is a reply in."""
+        return self._messages[message["channel"]].get(message["thread_ts"]) if _is_reply(message) else None
 
     def replies(self, channel: str, thread_ts: str) -> list[Json]:
         return sorted(

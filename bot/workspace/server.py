@@ -22,7 +22,13 @@ from bot.workspace.workspace import Workspace
 
 HOST: Final = "127.0.0.1"
 PAGE: Final = Path(__file__).parent / "page"
-PAGE_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
+PAGE_TYPES: Final = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
 CSP: Final = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

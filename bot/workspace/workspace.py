@@ -88,8 +88,10 @@ class Workspace:
             return
         self.changes.note("deleted", channel=channel.id, ts=before["ts"], thread_ts=before.get("thread_ts"))
         self._tell(channel, events.deleted_event(before, channel, stamp))
-        if before.get("thread_ts"):
-            self._changed(self.ledger.find(channel.id, before["thread_ts"]))
+        if parent := self.ledger.parent(before):
+            self._changed(parent)
+        elif before.get("thread_ts"):
+            self.changes.note("deleted", channel=channel.id, ts=before["thread_ts"])
 
     def react(self, channel: Channel, user: str, ts: object, name: str, *, remove: bool = False) -> Json:
         change = self.ledger.unreact if remove else self.ledger.react
@@ -125,11 +127,8 @@ class Workspace:
     def _changed(self, message: Json) -> None:
         """A reply also changes its parent's reply count."""
         self.changes.note("message", channel=message["channel"], message=message)
-        thread_ts = message.get("thread_ts")
-        if thread_ts and thread_ts != message["ts"]:
-            parent = next((m for m in self.ledger.roots(message["channel"]) if m["ts"] == thread_ts), None)
-            if parent is not None:
-                self.changes.note("message", channel=message["channel"], message=parent)
+        if parent := self.ledger.parent(message):
+            self.changes.note("message", channel=message["channel"], message=parent)
 
     def counters(self) -> Json:
         return {
