@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.core import pipeline as core
 from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, StageSpec, seconds_of, tokens_of
+from bot.errors import ConfigError
 from bot.yamlfile import read_yaml, validate
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
@@ -91,6 +92,7 @@ class _Stage(_Strict):
     verify_args: dict[str, Scalar] = {}
     params: dict[Name, _Param] = {}
     env: dict[str, Scalar] = {}
+    env_file: str = ""  # KEY=VALUE lines, relative to the pipeline file; `env` wins over it
     secrets: list[str] = []
     own_out: bool = False
     gate: _Gate | None = None
@@ -104,7 +106,7 @@ class _Stage(_Strict):
             raise ValueError("a stage has either `verb` or `command`")
         return self
 
-    def to_core(self, host: str) -> StageSpec:
+    def to_core(self, host: str, folder: Path = Path()) -> StageSpec:
         return StageSpec(
             id=self.id,
             title=self.title or self.id,
@@ -114,11 +116,11 @@ class _Stage(_Strict):
             verify=None if self.verify is None else tuple(self.verify),
             host=self.host or host,
             gpus=tuple(self.gpus),
-            args={k: _plain(v) for k, v in self.args.items()},
+            args=_plains(self.args),
             inputs=dict(self.inputs),
-            verify_args={k: _plain(v) for k, v in self.verify_args.items()},
+            verify_args=_plains(self.verify_args),
             params=tuple(p.to_core(name) for name, p in self.params.items()),
-            env={k: _plain(v) for k, v in self.env.items()},
+            env={**read_env(folder / self.env_file if self.env_file else None), **_plains(self.env)},
             secrets=tuple(self.secrets),
             own_out=self.own_out,
             gate=None
@@ -153,8 +155,6 @@ class _Pipeline(_Strict):
         planned = sum(stage.budget.seconds or 0 for stage in self.stages)
         if self.budget_s is not None and planned > self.budget_s:
             raise ValueError(f"the stages' budgets come to {planned:g} s, above budget_s {self.budget_s:g}")
-        for spec in (item.to_core(self.host) for item in self.stages):
-            _within_budget(spec)
         return self
 
 
@@ -192,12 +192,18 @@ def load_pipeline(path: Path) -> Pipeline:
     """Read a pipeline file. Raises ConfigError with file and line."""
     document = read_yaml(path)
     raw = validate(document, pydantic.TypeAdapter(_Pipeline))
+    stages = tuple(stage.to_core(raw.host, path.parent) for stage in raw.stages)
+    for i, stage in enumerate(stages):
+        try:
+            _within_budget(stage)
+        except ValueError as error:
+            raise ConfigError(str(error), document.where(("stages", i, "budget"))) from error
     return Pipeline(
         name=raw.name,
         title=raw.title,
         names=tuple(raw.names),
-        stages=tuple(stage.to_core(raw.host) for stage in raw.stages),
-        vars={k: _plain(v) for k, v in raw.vars.items()},
+        stages=stages,
+        vars=_plains(raw.vars),
         budget_s=raw.budget_s,
         source=str(path),
     )
@@ -209,3 +215,27 @@ def _tuple(value: Any) -> Any:
 
 def _plain(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plains(values: dict[str, Scalar]) -> dict[str, str]:
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def read_env(path: Path | None) -> dict[str, str]:
+    """KEY=VALUE lines; comments and empty lines are passed over. Raises ConfigError with file and line."""
+    if path is None:
+        return {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", str(path)) from error
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.partition(" #")[0].strip()
+        if not text or text.startswith("#"):
+            continue
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise ConfigError(f"no KEY=VALUE: {line!r}", f"{path}:{number}")
+        found[name] = value
+    return found
