@@ -1,0 +1,171 @@
+"""A whole small world: the embedded workspace, the real bot as a process, a host on this machine, quick stages."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from bot.workspace import APP_TOKEN, BOT_TOKEN, OPERATOR, RUNS, ControlClient
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+STAGE = CHECKOUT / "tests/scenario/stage.py"
+T = TypeVar("T")
+
+
+def pipeline(seconds: float = 0.3, **changes: dict[str, Any]) -> dict[str, Any]:
+    """synth, extract, vocab, train, bench with gates at the plan, after extract and after train."""
+
+    def stage(name: str, gate: bool = False, aliases: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+        extra = [
+            str(part) for pair in changes.get(name, {}).items() for part in (f"--{pair[0].replace('_', '-')}", pair[1])
+        ]
+        script = ["{python}", str(STAGE)]
+        about = ["--stage", name, "--out", "{out}", "--total", "10"]
+        body = {
+            "id": name,
+            "title": (aliases or (name,))[0],
+            "aliases": list(aliases),
+            "command": [*script, "work", *about, "--seconds", str(seconds), *extra],
+            "verify": [*script, "verify", *about, "--seconds", "0"],
+        }
+        return body | ({"gate": {}} if gate else {}) | more
+
+    lr = {"type": "float", "default": 1e-4, "low": 1e-6, "high": 1e-2, "chat": True}
+    steps = {"type": "int", "default": 3, "low": 1, "high": 8, "chat": True}
+    train = stage("train", aliases=("training",), params={"lr": lr})
+    train["command"] += ["--lr", "{param:lr}"]
+    bench = stage("bench", gate=True, aliases=("benchmark",), params={"steps": steps}, own_out=True)
+    bench["command"] += ["--steps", "{param:steps}"]
+    return {
+        "version": 1,
+        "name": "quick",
+        "title": "quick run",
+        "host": "here",
+        "stages": [
+            stage("synth", gate=True),
+            stage("extract", aliases=("extraction",)),
+            stage("vocab", gate=True),
+            train,
+            bench,
+        ],
+    }
+
+
+class World:
+    """Start and stop the bot, speak as people, look at what is shown and at what was started."""
+
+    def __init__(self, folder: Path, control: ControlClient, stages: dict[str, Any], **config: Any) -> None:
+        self.folder, self.control = folder, control
+        self.root = folder / "host"
+        (folder / "quick.yaml").write_text(yaml.safe_dump(stages))
+        host = {"kind": "local", "root": str(self.root), "python": sys.executable, "poll_s": 0.2}
+        body = {
+            "version": 1,
+            "database": f"sqlite:///{folder}/bot.db",
+            "slack": {"base_url": control.api_url, "channel": RUNS},
+            "hosts": {"here": host},
+            "pipelines": ["quick.yaml"],
+            "undo_s": 0.5,
+            "redraw_s": 1,
+        } | config
+        self.config = folder / "pointsman.yaml"
+        self.config.write_text(yaml.safe_dump(body))
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = folder / "bot.log"
+
+    def environment(self) -> dict[str, str]:
+        return os.environ | {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
+
+    def up(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "bot", "up", "--config", str(self.config)],
+                cwd=CHECKOUT,
+                env=self.environment(),
+                stdout=log,
+                stderr=log,
+            )
+        self.until(lambda: self.control.look("counters")["connections"] or None, "the bot connects")
+
+    def down(self, number: int = signal.SIGTERM) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait(20)
+            self.process = None
+
+    def bot(self, *words: str) -> str:
+        """Run a verb of the command line; returns what it prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "bot", words[0], "--config", str(self.config), *words[1:]],
+            cwd=CHECKOUT,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def runs(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.bot("runs", "--json").splitlines()]
+
+    def phase(self, run_id: str = "r1") -> str:
+        return next((str(run["phase"]) for run in self.runs() if run["run"] == run_id), "")
+
+    def until(self, look: Callable[[], T | None], what: str, timeout_s: float = 30.0) -> T:
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if (found := look()) is not None:
+                return found
+            if self.process is not None and self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise AssertionError(f"{what}: not within {timeout_s} s\n{self.told()}\n{self.log.read_text()[-4000:]}")
+
+    def until_phase(self, *phases: str, run_id: str = "r1", timeout_s: float = 40.0) -> str:
+        return self.until(
+            lambda: phase if (phase := self.phase(run_id)) in phases else None, f"{run_id} is {phases}", timeout_s
+        )
+
+    def say(self, text: str, thread: str | None = None, user: str = OPERATOR) -> str:
+        more = {"thread_ts": thread} if thread else {}
+        return str(self.control.post(text, user=user, **more)["ts"])
+
+    def head(self, run_id: str = "r1") -> str:
+        """The ts of the run's status card."""
+
+        def look() -> str | None:
+            return next((m["ts"] for m in self.channel() if f"*{run_id}*" in json.dumps(m)), None)
+
+        return self.until(look, f"{run_id} has a card")
+
+    def channel(self) -> list[dict[str, Any]]:
+        return list(self.control.look("messages")["messages"])
+
+    def thread(self, run_id: str = "r1") -> list[dict[str, Any]]:
+        return list(self.control.look("thread", channel=RUNS, ts=self.head(run_id))["messages"])
+
+    def told(self, run_id: str = "r1") -> str:
+        """Everything the thread shows, as one text."""
+        heads = [m["ts"] for m in self.channel() if f"*{run_id}*" in json.dumps(m)]
+        found = list(self.control.look("thread", channel=RUNS, ts=heads[0])["messages"]) if heads else self.channel()
+        return "\n".join(json.dumps(m, ensure_ascii=False) for m in found)
+
+    def until_told(self, text: str, run_id: str = "r1", timeout_s: float = 30.0) -> str:
+        return self.until(lambda: told if text in (told := self.told(run_id)) else None, f"told {text!r}", timeout_s)
+
+    def starts(self) -> dict[str, list[str]]:
+        """The tokens of every process that a stage was started as, by stage."""
+        found: dict[str, list[str]] = {}
+        for file in self.root.glob("runs/*/**/starts"):
+            stage = file.relative_to(self.root / "runs").parts[1]
+            found.setdefault(stage, []).extend(file.read_text().split())
+        return found

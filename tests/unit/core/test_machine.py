@@ -1,0 +1,274 @@
+"""The transition table: what starts, when, and what never does."""
+
+import pytest
+
+from bot.core import events
+from bot.core.effects import Kill, Post
+from bot.core.errors import WrongState
+from bot.core.machine.table import TABLE
+from bot.core.model import AttemptState, Phase
+from tests.unit.core.story import Story, evidence
+
+
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+def test_a_planned_run_waits_and_starts_nothing(story: Story) -> None:
+    assert (story.phase, story.launches()) == (Phase.WAITING, [])
+    assert story.posts()[0] == "r1/status"
+
+
+def test_go_starts_the_first_stage_after_the_undo_window(story: Story) -> None:
+    story.advance()
+    assert story.phase is Phase.STARTING and story.launches() == ["r1-synth-1"]
+    story.begin()
+    assert (story.phase, story.run.at, story.run.gate) == (Phase.RUNNING, "synth", None)
+
+
+def test_exit_0_is_not_enough_the_evidence_is_made_first(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work()
+    assert story.phase is Phase.VERIFYING and story.launches()[-1] == "r1-synth-1.verify1"
+    story.proof()
+    assert story.launches()[-1] == "r1-extract-1", "extract follows synth without a gate"
+
+
+def test_the_gate_after_extract_leads_through_vocab_to_train(story: Story) -> None:
+    story.to_gate_after_extract()
+    assert story.phase is Phase.WAITING and story.run.gate is not None
+    assert (story.run.gate.after, story.run.gate.before, story.run.gate.leads_to) == ("extract", "vocab", "train")
+    story.advance()
+    assert story.phase is Phase.CHECKING and story.launches()[-1] == "r1-extract-1.check1"
+    story.proof()
+    assert story.phase is Phase.STARTING and story.launches()[-1] == "r1-vocab-1"
+    story.begin()
+    story.work()
+    story.proof()
+    assert story.launches()[-1] == "r1-train-1", "one continue leads to train"
+
+
+def test_evidence_that_went_bad_since_the_gate_opened_starts_nothing(story: Story) -> None:
+    story.to_gate_after_extract()
+    story.advance()
+    story.proof(ok=False)
+    assert story.phase is Phase.BLOCKED and story.launches()[-1] == "r1-extract-1.check1"
+    with pytest.raises(WrongState):
+        story.advance()
+
+
+@pytest.mark.parametrize("found", [None, {"version": 1, "junk": True}, {"version": 2}])
+def test_evidence_that_cannot_be_read_blocks(story: Story, found: dict[str, object] | None) -> None:
+    story.advance()
+    story.begin()
+    story.work()
+    story.seen("exited", rc=0, evidence=found)
+    assert story.phase is Phase.BLOCKED
+
+
+def test_a_verify_that_crashes_blocks_whatever_it_wrote(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work()
+    story.seen("exited", rc=1, evidence=evidence("synth"))
+    assert story.phase is Phase.BLOCKED
+
+
+def test_wait_within_the_undo_window_takes_the_start_back(story: Story) -> None:
+    story.to_gate_after_extract()
+    story.advance()
+    story.proof()
+    story.do(events.Hold)
+    assert story.phase is Phase.HELD and "r1-vocab-1" not in story.launches()
+    assert story.run.attempt("r1-vocab-1").state is AttemptState.WITHDRAWN
+    story.advance()
+    story.proof()
+    assert story.launches()[-1] == "r1-vocab-2", "the next start is an attempt of its own"
+
+
+def test_hold_during_the_last_check_starts_nothing(story: Story) -> None:
+    story.to_gate_after_extract()
+    story.advance()
+    story.do(events.Hold)
+    assert story.phase is Phase.HELD
+    story.proof()
+    assert story.phase is Phase.HELD and story.launches()[-1] == "r1-extract-1.check1"
+
+
+def test_an_order_during_verification_waits_for_the_proof(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work()
+    story.proof()
+    story.work()
+    assert story.phase is Phase.VERIFYING and story.run.at == "extract"
+    story.advance()
+    assert story.run.armed is not None and story.launches()[-1] == "r1-extract-1.verify1"
+    story.proof()
+    assert story.phase is Phase.STARTING and story.launches()[-1] == "r1-vocab-1"
+
+
+def test_an_armed_order_is_void_when_the_proof_fails(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work()
+    story.proof()
+    story.work()
+    story.advance()
+    story.proof(ok=False)
+    assert story.phase is Phase.BLOCKED and story.run.armed is None
+
+
+def test_the_second_of_two_operators_starts_nothing(story: Story) -> None:
+    story.to_gate_after_extract()
+    story.advance(by="UONE")
+    with pytest.raises(WrongState):
+        story.advance(by="UTWO")
+    story.proof()
+    assert story.launches().count("r1-vocab-1") == 1
+    assert story.run.starting is not None and story.run.starting.by == "UONE"
+
+
+def test_two_different_people_are_needed_where_the_gate_says_so() -> None:
+    story = Story(needed=2)
+    story.to_gate_after_extract()
+    story.advance(by="UONE")
+    assert story.phase is Phase.WAITING
+    story.advance(by="UONE")
+    assert story.phase is Phase.WAITING, "the same person twice is one person"
+    story.advance(by="UTWO")
+    assert story.phase is Phase.CHECKING
+
+
+def test_settings_reach_the_stage_that_the_gate_leads_to(story: Story) -> None:
+    story.to_gate_after_extract()
+    story.advance(set={"lr": 2e-4})
+    story.proof()
+    story.begin()
+    story.work()
+    story.proof()
+    assert story.last().settings == {"lr": 2e-4}
+
+
+def test_a_setting_that_no_coming_stage_has_is_refused(story: Story) -> None:
+    story.to_gate_after_extract()
+    with pytest.raises(WrongState, match="steps"):
+        story.advance(set={"steps": 5})
+    assert story.phase is Phase.WAITING
+
+
+def test_a_failed_stage_waits_for_a_retry(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work(rc=3)
+    assert story.phase is Phase.FAILED
+    story.do(events.Retry)
+    assert story.phase is Phase.STARTING and story.launches()[-1] == "r1-synth-2"
+
+
+def test_lost_is_a_failure_unreachable_is_not(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.seen("running")
+    story.do(events.Unreachable, attempt="r1-synth-1", why="no answer")
+    assert story.phase is Phase.RUNNING and story.last().state is AttemptState.UNKNOWN
+    assert story.do(events.Unreachable, attempt="r1-synth-1", why="no answer") == (), "told once"
+    story.seen("running")
+    assert story.last().state is AttemptState.RUNNING and story.last().unknown_since is None
+    story.seen("lost", why="host rebooted")
+    assert story.phase is Phase.FAILED
+
+
+def test_an_absent_attempt_is_lost_only_after_it_was_launched(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.seen("absent")
+    assert story.phase is Phase.RUNNING and story.last().state is AttemptState.LAUNCHING
+    story.seen("running")
+    story.seen("absent")
+    assert story.phase is Phase.FAILED and story.last().state is AttemptState.LOST
+
+
+def test_cancel_is_asked_once_more_then_kills(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.seen("running")
+    story.do(events.AskCancel)
+    assert story.phase is Phase.RUNNING and not any(isinstance(e, Kill) for e in story.effects)
+    story.do(events.Decline)
+    assert story.run.question is None
+    story.do(events.AskCancel)
+    story.do(events.Cancel)
+    assert story.phase is Phase.CANCELLING
+    assert [e.attempt for e in story.effects if isinstance(e, Kill)] == ["r1-synth-1"]
+    story.seen("cancelled")
+    assert story.phase is Phase.CANCELLED
+    story.do(events.Retry)
+    assert story.launches()[-1] == "r1-synth-2"
+
+
+def test_a_host_that_refuses_the_launch_fails_the_stage(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.do(events.LaunchRefused, attempt="r1-synth-1", why="no space left")
+    assert story.phase is Phase.FAILED and story.last().state is AttemptState.REFUSED
+
+
+def test_all_stages_lead_to_done_and_bench_again_is_a_further_attempt(story: Story) -> None:
+    story.to_done()
+    assert story.phase is Phase.DONE
+    story.do(events.Bench, set={"steps": 5})
+    assert story.phase is Phase.STARTING and story.last().settings == {"steps": 5}
+    assert story.last().out != story.run.attempt("r1-bench-1").out, "results are kept side by side"
+    story.begin()
+    story.work()
+    story.proof()
+    assert story.phase is Phase.DONE and "r1/done/bench/2" in story.posts()
+
+
+def test_taking_a_second_benchmark_back_leaves_the_run_done(story: Story) -> None:
+    story.to_done()
+    story.do(events.Bench, set={})
+    story.do(events.Hold)
+    assert story.phase is Phase.DONE
+
+
+def test_bench_it_passes_the_gate_before_the_benchmark_and_no_other(story: Story) -> None:
+    with pytest.raises(WrongState):
+        story.do(events.Bench, set={})
+    story.to_gate_after_train()
+    story.do(events.Bench, set={"steps": 4})
+    story.proof()
+    assert story.last().id == "r1-bench-1" and story.last().settings == {"steps": 4}
+
+
+def test_a_waiver_opens_the_gate_but_does_not_pass_it(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work()
+    story.proof()
+    story.work()
+    story.proof(ok=False)
+    story.do(events.Waive, reason="9 are enough")
+    assert story.phase is Phase.WAITING and story.run.stage("extract").state == "waived"
+    story.advance()
+    assert story.phase is Phase.STARTING, "a waived stage is not checked again"
+
+
+def test_what_is_known_of_an_ended_attempt_is_never_overwritten(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.work(rc=3)
+    before = story.run
+    story.seen("running")
+    assert story.run.attempt("r1-synth-1") == before.attempt("r1-synth-1")
+
+
+def test_every_event_is_in_the_table_and_gate_cards_name_whom_they_wait_for(story: Story) -> None:
+    kinds = {k for k in vars(events).values() if isinstance(k, type) and issubclass(k, events.Event)}
+    assert set(TABLE) == kinds - {events.Event, events.Ordered}
+    story.to_gate_after_extract()
+    card = next(e.card for e in reversed(story.effects) if isinstance(e, Post) and "/gate/vocab" in e.key)
+    assert set(card.mentions) == {"UOWNER", "UOP"}
