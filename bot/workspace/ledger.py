@@ -33,8 +33,12 @@ class Ledger:
             us = self._last_us = max(us, self._last_us + 1)
         return f"{us // 10**6}.{us % 10**6:06d}"
 
+    def get(self, channel: str, ts: object) -> Json | None:
+        return self._messages[channel].get(str(ts))
+
     def find(self, channel: str, ts: object) -> Json:
-        found = self._messages[channel].get(str(ts))
+        """Raises Refusal message_not_found, also for a deleted parent of replies."""
+        found = self.get(channel, ts)
         if found is None or found.get("subtype") == "tombstone":
             raise Refusal("message_not_found")
         return found

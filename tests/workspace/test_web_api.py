@@ -81,7 +81,8 @@ def test_metadata_of_another_shape_is_refused(web: WebClient, metadata: Any, err
 
 def test_history_leaves_replies_out_but_not_broadcasts(web: WebClient, control: ControlClient) -> None:
     root = post(web, "root")
-    control.post("a reply", thread_ts=root)
+    reply = control.post("a reply", thread_ts=root)["ts"]
+    assert texts(web.conversations_replies(channel=RUNS, ts=reply)["messages"]) == ["a reply"]
     post(web, "to everyone", thread_ts=root, reply_broadcast=True)
     messages = web.conversations_history(channel=RUNS)["messages"]
     assert texts(messages) == ["to everyone", "root"]

@@ -60,10 +60,13 @@ def history(call: Call) -> Json:
 
 @method("conversations.replies", scope="history")
 def replies(call: Call) -> Json:
-    """The parent, then its replies, oldest first; with `oldest`, the parent comes all the same."""
+    """The parent, then its replies, oldest first; with `oldest`, the parent comes all the same.
+
+    Asked for a reply's ts, Slack answers with that reply alone.
+    """
     channel, ts = call.channel(), call.need("ts")
     ledger = call.workspace.ledger
-    parent = next((m for m in ledger.roots(channel.id) if m["ts"] == ts), None)
+    parent = ledger.get(channel.id, ts)
     if parent is None:
         raise Refusal("thread_not_found")
     page, cursor = _page(_between(ledger.replies(channel.id, ts), call), call, 1000, 1000)
