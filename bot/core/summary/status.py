@@ -36,7 +36,7 @@ def standing(run: Run, pipeline: Pipeline, now: datetime) -> str:
     since = words.duration((now - run.phase_since).total_seconds())
     attempt = run.current
     if run.gate is not None and run.phase in (Phase.WAITING, Phase.HELD):
-        what = f"after {run.gate.after}" if run.gate.after else "at the plan"
+        what = f"after {escape(pipeline.stage(run.gate.after).title)}" if run.gate.after else "at the plan"
         if run.phase is Phase.HELD:
             return f"on hold {what} by {words.person(run.gate.held_by)}"
         return f"waits {what} for {_who(run)}, since {since}"

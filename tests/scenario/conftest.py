@@ -1,0 +1,37 @@
+"""Worlds for scenarios: each its own workspace, bot and host folder."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.workspace import running_workspace
+from tests.scenario.world import World, pipeline
+
+MakeWorld = Callable[..., World]
+
+
+@pytest.fixture
+def make_world(tmp_path: Path) -> Iterator[MakeWorld]:
+    """`make_world(stages=pipeline(...), **config)`; the bot is ended with the test."""
+    made: list[World] = []
+    with running_workspace() as control:
+
+        def make(stages: dict[str, Any] | None = None, **config: Any) -> World:
+            made.append(World(tmp_path, control, stages or pipeline(), **config))
+            return made[-1]
+
+        yield make
+        for world in made:
+            world.down()
+
+
+@pytest.fixture
+def world(make_world: MakeWorld) -> World:
+    """The bot is up and a run is planned."""
+    made = make_world()
+    made.up()
+    made.say("<@U0BOT> start quick")
+    made.head()
+    return made
