@@ -1,0 +1,19 @@
+"""`bot` and `runner` are common names: no other distribution may claim them in the environment."""
+
+import importlib.util
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from tests.unit.house.tree import TOP
+
+
+@pytest.mark.parametrize("name", ["bot", "runner", "patches"])
+def test_no_other_distribution_claims_the_name(name: str) -> None:
+    assert packages_distributions().get(name, []) in ([], ["pointsman"])
+
+
+@pytest.mark.parametrize("name", ["bot", "runner"])
+def test_the_name_means_this_checkout(name: str) -> None:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.origin == str(TOP / name / "__init__.py")

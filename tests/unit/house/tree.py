@@ -1,0 +1,45 @@
+"""The project's own files, as the house rules look at them."""
+
+import ast
+import subprocess
+from functools import cache
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+
+
+@cache
+def tracked() -> tuple[str, ...]:
+    """Paths of the project's files, tracked or about to be."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=TOP, capture_output=True, text=True
+    )
+    if listed.returncode == 0:
+        return tuple(sorted({name for name in listed.stdout.split("\0") if name and (TOP / name).is_file()}))
+    skipped = {".venv", "var", ".git"}  # an unpacked archive
+    files = (path.relative_to(TOP) for path in TOP.rglob("*") if path.is_file())
+    return tuple(sorted(str(path) for path in files if not skipped.intersection(path.parts) and path.suffix != ".pyc"))
+
+
+def python_files(*under: str) -> list[str]:
+    """Tracked Python files below the given folders."""
+    return [name for name in tracked() if name.endswith(".py") and name.startswith(tuple(f"{each}/" for each in under))]
+
+
+@cache
+def parsed(name: str) -> ast.Module:
+    return ast.parse((TOP / name).read_text(encoding="utf-8"), name)
+
+
+def imports(name: str) -> list[tuple[int, str]]:
+    """Line and full dotted name of all that a file imports, also inside functions; relative ones made absolute."""
+    package = list(Path(name).with_suffix("").parts)[:-1]
+    found = []
+    for node in ast.walk(parsed(name)):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            found += [(node.lineno, f"{origin}.{alias.name}") for alias in node.names]
+    return found
