@@ -70,7 +70,7 @@ class Intent:
         return self.kind in ACTIONS
 
     def arguments(self) -> dict[str, Value]:
-        """The arguments as the labelled corpus writes them (claim and rule are not part of them)."""
+        """The arguments as the labelled corpus writes them (not claim, rule, nor the end of a stage as `when`)."""
         run = list(self.run) if isinstance(self.run, tuple) else self.run
         named: dict[str, Value] = {
             "run": run,
@@ -78,7 +78,7 @@ class Intent:
             "from": self.from_stage,
             "to": self.to,
             "set": dict(self.set) or None,
-            "when": dict(self.when) if self.when else None,
+            "when": dict(self.when) if self.when and "status" not in self.when else None,
             "proposed": self.proposed,
             ("reason" if self.kind is Kind.IGNORE else "why"): self.why,
         }

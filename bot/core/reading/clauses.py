@@ -1,0 +1,255 @@
+"""Items to clauses: where a thought ends, what it orders, claims and sets, and how far its negation reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from bot.core.reading.context import ParamSpec
+from bot.core.reading.intent import Claim
+from bot.core.reading.items import Item
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.settings import Setting, find_settings
+
+# The order in which a word's classes are tried as what it orders.
+ORDER_TAGS = (
+    Tag.FRESH, Tag.RETRY, Tag.RESUME, Tag.PROCEED, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.HOLD,
+    Tag.STOP, Tag.CANCEL, Tag.NUKE, Tag.ODD_KILL, Tag.UNDO, Tag.SKIP, Tag.EXTEND,
+)  # fmt: skip
+GO_TAGS = frozenset({Tag.PROCEED, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.RESUME, Tag.RETRY, Tag.FRESH})
+END_TAGS = frozenset({Tag.STOP, Tag.CANCEL, Tag.NUKE, Tag.ODD_KILL})
+_OPENERS = (
+    Tag.POLITE, Tag.FILLER, Tag.AND, Tag.PERMIT, Tag.YES, Tag.NO, Tag.NOT, Tag.NOW, Tag.BOT, Tag.PERSON, Tag.RUN,
+    Tag.PRAISE, Tag.LOOK, Tag.ACK, Tag.ONLY, Tag.GOOD, Tag.MODAL, Tag.HEDGE, Tag.SUBJECT, Tag.DONE, Tag.CONDITION, Tag.TO,
+    Tag.AUX, Tag.WH, Tag.JOKE, Tag.FIRST, Tag.GLUE,
+)  # fmt: skip
+_REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
+_ENDS = (",", ";", ".", "!", "?", "(", ")", '"', "\n", ">", "=>", "->", "/", "[", "]", "{", "}", "|")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """An order word in its place. stage: the stage it is about, where one is named after it."""
+
+    tag: Tag
+    at: int
+    negated: bool = False
+    stage: str | None = None
+    guessed: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clause:
+    """One thought. loose_not: a negation that found nothing here to bind to."""
+
+    items: tuple[Item, ...]
+    line: int = 0
+    asked: bool = False
+    acts: tuple[Act, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    used: frozenset[int] = field(default_factory=frozenset)
+    loose_not: bool = False
+    not_done: bool = False
+    spoken: bool = False  # in quotation marks, or after "somebody:"
+
+    def has(self, *tags: Tag) -> bool:
+        """Whether an item outside the settings belongs to any of these classes."""
+        return any(item.has(*tags) for item in self.rest())
+
+    def rest(self) -> Iterator[Item]:
+        """The items that no setting and no claim used up."""
+        return (item for at, item in enumerate(self.items) if at not in self.used)
+
+    def runs(self) -> list[str]:
+        """The run ids named, in order."""
+        return list(dict.fromkeys(str(item.value) for item in self.items if item.has(Tag.RUN) and item.value))
+
+    def stages(self) -> list[str]:
+        """The stages named, in order."""
+        return list(dict.fromkeys(str(item.value) for item in self.rest() if item.has(Tag.STAGE)))
+
+
+def split_clauses(items: Sequence[Item]) -> list[Clause]:
+    """Cut at punctuation, spaced dashes, line ends, and before "and" or "then" when a new order follows."""
+    clauses: list[Clause] = []
+    current: list[Item] = []
+    line = 0
+    quote_open = False
+
+    def close(asked: bool = False, speech: bool = False) -> None:
+        nonlocal current
+        if current:
+            clauses.append(_analyse(current, line, asked, quote_open or speech))
+        elif asked and clauses:
+            clauses[-1] = replace(clauses[-1], asked=True)
+        elif asked:
+            clauses.append(Clause(items=(), line=line, asked=True))
+        current = []
+
+    speech = False
+    for at, item in enumerate(items):
+        if _ends_clause(items, at, current):
+            named_speaker = item.is_mark(":") and _is_speaker(current)
+            close(item.is_mark("?"), speech)
+            speech = named_speaker or (speech and not item.is_mark("\n"))
+            if item.is_mark('"'):
+                quote_open = not quote_open
+            line += item.is_mark("\n")
+        elif item.has(Tag.AND) and _starts_order(items, at + 1) and current:
+            close(False, speech)
+            current = [item]
+        else:
+            current.append(item)
+    close(False, speech)
+    return _carry_refusal(clauses)
+
+
+def _carry_refusal(clauses: list[Clause]) -> list[Clause]:
+    """A bare "do not" reaches over what is put in between: "do not, under any circumstances, continue"."""
+    for at, clause in enumerate(clauses):
+        if clause.loose_not and all(item.text in _REFUSALS or item.has(Tag.POLITE, Tag.BOT) for item in clause.items):
+            later = [replace(c, acts=tuple(replace(act, negated=True) for act in c.acts)) for c in clauses[at + 1 :]]
+            return [*clauses[: at + 1], *later]
+    return clauses
+
+
+def _ends_clause(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
+    item = items[at]
+    if not item.has(Tag.MARK):
+        return False
+    after = items[at + 1] if at + 1 < len(items) else None
+    before = current[-1] if current else None
+    if item.is_mark(":", "=", "==", "<", ">") and before is not None and after is not None and after.has(Tag.NUMBER):
+        return not before.has(Tag.PARAM, Tag.METRIC, Tag.NUMBER, Tag.UNKNOWN, Tag.NOUN)
+    if item.is_mark(","):
+        listed = before is not None and before.has(Tag.NUMBER) and after is not None and after.has(Tag.NUMBER)
+        follows = at + 2 < len(items) and isinstance(items[at + 2].value, ParamSpec)
+        return not (listed and not follows)
+    if item.is_mark("-"):
+        return item.spaced
+    if item.is_mark("=", "==") and after is not None and before is not None:
+        return False
+    return item.is_mark(":", *_ENDS)
+
+
+def _is_speaker(current: Sequence[Item]) -> bool:
+    return len(current) == 1 and current[0].has(Tag.UNKNOWN, Tag.PERSON, Tag.SUBJECT, Tag.REPORT)
+
+
+def _starts_order(items: Sequence[Item], at: int) -> bool:
+    while at < len(items) and items[at].has(Tag.POLITE, Tag.NOW, Tag.ONLY, Tag.AND, Tag.ARTICLE):
+        at += 1
+    if at >= len(items):
+        return False
+    if items[at].has(Tag.RUN):
+        return at + 1 < len(items) and items[at + 1].has(*ORDER_TAGS)
+    return items[at].has(*ORDER_TAGS, Tag.NOT) and not items[at].has(Tag.GOOD)
+
+
+def _analyse(items: Sequence[Item], line: int, asked: bool, spoken: bool) -> Clause:
+    settings, used = find_settings(items)
+    claims, claimed, not_done = _find_claims(items, used)
+    claimed |= _measured(items)
+    acts, loose = _find_acts(items, used | claimed)
+    return Clause(
+        items=tuple(items),
+        line=line,
+        asked=asked,
+        acts=tuple(acts),
+        claims=tuple(claims),
+        settings=tuple(settings),
+        used=frozenset(used | claimed),
+        loose_not=loose and not not_done,
+        not_done=not_done,
+        spoken=spoken,
+    )
+
+
+def _find_claims(items: Sequence[Item], used: set[int]) -> tuple[list[Claim], set[int], bool]:
+    """ "extraction (has|is|looks) done|fine", "done with extraction", "done"; a negated one is no claim."""
+    claims: list[Claim] = []
+    claimed: set[int] = set()
+    not_done = False
+    stage_at: int | None = None
+    for at, item in enumerate(items):
+        if at in used:
+            continue
+        if item.has(Tag.STAGE):
+            stage_at = at
+        elif item.has(Tag.DONE) or (item.has(Tag.GOOD) and stage_at is not None):
+            if any(before.has(Tag.NOT) for before in items[max(0, at - 3) : at]):
+                not_done = True
+                continue
+            span = _claim_span(items, at, stage_at)
+            named = [i for i in span if items[i].has(Tag.STAGE)]
+            stage = str(items[named[0]].value) if named else None
+            claims.append(Claim(stage=stage, status="done" if item.has(Tag.DONE) else "good"))
+            claimed |= span
+            stage_at = None
+        elif not item.has(Tag.AUX, Tag.GLUE, Tag.REVIEW, Tag.NOUN, Tag.ARTICLE, Tag.HEDGE, Tag.NOT, Tag.RUN):
+            stage_at = None
+    return claims, claimed, not_done
+
+
+def _measured(items: Sequence[Item]) -> set[int]:
+    """The positions of "loss < 2", "accuracy is 0.7": a figure somebody read, not a value to set."""
+    spans: set[int] = set()
+    for at, item in enumerate(items):
+        end = at + 1
+        if not item.has(Tag.METRIC):
+            continue
+        while end < len(items) and (items[end].has(Tag.AUX, Tag.AT, Tag.GLUE) or items[end].is_mark("<", ">", "=", ":")):
+            end += 1
+        if end < len(items) and items[end].has(Tag.NUMBER):
+            spans |= set(range(at, end + 1))
+    return spans
+
+
+def _claim_span(items: Sequence[Item], at: int, stage_at: int | None) -> set[int]:
+    """The positions of a claim: the status word, the stage it is about, and the auxiliaries between."""
+    if stage_at is not None:
+        return {i for i in range(stage_at, at + 1) if not items[i].has(Tag.NOT, Tag.HEDGE)}
+    after = at + 1
+    while after < len(items) and items[after].has(Tag.SET, Tag.ARTICLE):
+        after += 1
+    if after < len(items) and items[after].has(Tag.STAGE):
+        return set(range(at, after + 1))
+    start = at
+    while start > 0 and items[start - 1].has(Tag.AUX, Tag.GLUE, Tag.NOUN, Tag.ARTICLE):
+        start -= 1
+    return set(range(start, at + 1))
+
+
+def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
+    acts: list[Act] = []
+    negated = loose = False
+    opening = True  # nothing but words that may stand before an order so far
+    for at, item in enumerate(items):
+        if at in used:
+            continue
+        tag = _order_of(item, opening and not acts)
+        opening = opening and item.has(*_OPENERS, Tag.MARK)
+        if item.has(Tag.NOT):
+            follows_order = bool(acts) and at == acts[-1].at + 1
+            if follows_order:
+                acts[-1] = replace(acts[-1], negated=True)
+            negated, loose = True, not follows_order
+        elif item.has(Tag.STAGE) and acts and acts[-1].stage is None and acts[-1].tag is not Tag.YES:
+            acts[-1] = replace(acts[-1], stage=str(item.value))
+        elif tag is not None:
+            stage = str(item.value) if item.has(Tag.STAGE) else None
+            acts.append(Act(tag=tag, at=at, negated=negated, stage=stage, guessed=item.guessed, text=item.text))
+            loose = False
+        elif item.has(Tag.SET, Tag.RELATIVE, Tag.PARAM):
+            loose = False
+    return acts, loose
+
+
+def _order_of(item: Item, opening: bool) -> Tag | None:
+    """The order a word gives here; a word that may be a noun gives one only where an order can begin."""
+    tag = next((tag for tag in ORDER_TAGS if tag in item.tags), None) if item.value != "emoji" else None
+    if tag is None or opening or not item.has(Tag.NOUN, Tag.DO_STAGE, Tag.GOOD, Tag.STAGE):
+        return tag
+    return None

@@ -1,0 +1,137 @@
+"""Tokens to items: every word gets the classes it belongs to, or UNKNOWN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.core.reading.emoji import classify
+from bot.core.reading.fuzzy import closest, squeeze
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.names import RUN_ID, Names
+from bot.core.reading.tokens import Token
+from bot.core.reading.vocabulary import (
+    ACTING,
+    ACTING_SLIPS,
+    BASE,
+    ORDINARY,
+    SAFE_SLIPS,
+    Entry,
+    cut_han,
+)
+
+_PLAIN = {"bot": Tag.BOT, "person": Tag.PERSON, "link": Tag.LINK}
+_MAX_SLIPS = 40  # unknown words looked up by slip; a longer message has no order in it anyway
+
+
+@dataclass(frozen=True)
+class Item:
+    """One understood stretch of text. guessed: read through a slip of the fingers. spaced: as Token.spaced."""
+
+    tags: frozenset[Tag]
+    text: str
+    value: object = None
+    guessed: bool = False
+    spaced: bool = True
+
+    def has(self, *tags: Tag) -> bool:
+        """Whether it belongs to any of these classes."""
+        return any(tag in self.tags for tag in tags)
+
+    def is_mark(self, *marks: str) -> bool:
+        """Whether it is one of these punctuation marks ("\\n" for a line break)."""
+        return Tag.MARK in self.tags and self.text in marks
+
+
+def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
+    """Read tokens left to right, the longest known form first; a name of this moment wins a tie."""
+    tokens = _cut_scripts(tokens)
+    words = [token.text if token.kind in ("word", "number") else "\0" for token in tokens]
+    items: list[Item] = []
+    slips = 0
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind not in ("word", "number"):
+            items.append(_plain(token))
+            at += 1
+            continue
+        size, entry = _look_up(words, at, names)
+        if entry is not None:
+            items.append(Item(entry.tags, " ".join(words[at : at + size]), entry.value, spaced=token.spaced))
+            at += size
+            continue
+        slips += token.kind == "word"
+        items.append(_spell(token, names, slips <= _MAX_SLIPS))
+        at += 1
+    return _join_run_numbers(items)
+
+
+def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:
+    out: list[Token] = []
+    for token in tokens:
+        if token.kind == "word" and token.text[0] >= "\u3040" and not "\uac00" <= token.text[0] <= "\ud7a3":
+            out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text))
+        else:
+            out.append(token)
+    return out
+
+
+def _plain(token: Token) -> Item:
+    if token.kind == "emoji":
+        return Item(frozenset({classify(token.text)}), token.text, "emoji")
+    if token.kind == "break":
+        return Item(frozenset({Tag.MARK}), "\n")
+    if token.text == "^c":
+        return Item(frozenset({Tag.ODD_KILL}), token.text)
+    if token.text == "&":
+        return Item(frozenset({Tag.AND}), token.text)
+    return Item(frozenset({_PLAIN.get(token.kind, Tag.MARK)}), token.text, spaced=token.spaced)
+
+
+def _look_up(words: list[str], at: int, names: Names) -> tuple[int, Entry | None]:
+    limit = 0
+    while at + limit < len(words) and limit < 7 and words[at + limit] != "\0":
+        limit += 1
+    base = BASE.match(words, at, limit)
+    named = names.vocabulary.match(words, at, limit)
+    if base and named and base[0] == named[0]:
+        return base[0], Entry(base[1].tags | named[1].tags, named[1].value)
+    if base and (not named or base[0] > named[0]):
+        return base
+    return named or (1, None)
+
+
+def _spell(token: Token, names: Names, try_slips: bool) -> Item:
+    """An unlisted word: a number, a run id, a drawn-out or misspelt word, or unknown."""
+    word = token.text
+    if RUN_ID.match(word):
+        return Item(frozenset({Tag.RUN}), word, word)
+    if token.kind == "number":
+        return Item(frozenset({Tag.ACK} if word == "+1" else {Tag.NUMBER}), word, spaced=token.spaced)
+    short = squeeze(word)
+    if short is not None and (entry := BASE.entries.get((short,))):
+        drawn = frozenset({Tag.HYPE}) if entry.tags & ACTING else entry.tags
+        return Item(drawn, word, entry.value, guessed=True)
+    if try_slips and word not in ORDINARY and word.isascii():
+        meant = closest(word, SAFE_SLIPS.get(word[0], ()), ACTING_SLIPS.get(word[0], ())) or names.slip(word)
+        if meant is not None:
+            entry = BASE.entries.get((meant,)) or names.vocabulary.entries[(meant,)]
+            return Item(entry.tags, meant, entry.value, guessed=True)
+    return Item(frozenset({Tag.UNKNOWN}), word, spaced=token.spaced)
+
+
+def _join_run_numbers(items: list[Item]) -> list[Item]:
+    """ "run 12", "run #12" and "#12" name run r12."""
+    out: list[Item] = []
+    for item in items:
+        if item.has(Tag.NUMBER) and item.text.isdecimal() and out:
+            hashed = out[-1].is_mark("#")
+            before = out[-2] if hashed and len(out) > 1 else out[-1]
+            run_word = before.text in ("run", "runs") and before.has(Tag.BEGIN, Tag.VIEW, Tag.PAST)
+            if hashed or run_word:
+                del out[-(hashed + run_word) :]
+                out.append(Item(frozenset({Tag.RUN}), f"r{int(item.text)}", f"r{int(item.text)}"))
+                continue
+        out.append(item)
+    return out

@@ -1,0 +1,207 @@
+"""A message understood by itself, before any run is looked at: its clauses and what speaks against acting."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, split_clauses
+from bot.core.reading.intent import Claim
+from bot.core.reading.items import Item, classify_tokens
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.names import Names
+from bot.core.reading.normalise import Cleaned
+from bot.core.reading.settings import Setting
+from bot.core.reading.tokens import MAX_TOKENS, tokenise
+
+# Words that may stand in an order, or beside it, without changing what it orders.
+_NEUTRAL = frozenset(
+    {
+        Tag.GLUE, Tag.ARTICLE, Tag.POLITE, Tag.FILLER, Tag.PRAISE, Tag.NOW, Tag.AND, Tag.TO, Tag.ON, Tag.ONLY, Tag.BOUND,
+        Tag.DONE, Tag.GOOD, Tag.STAGE, Tag.RUN, Tag.NOUN, Tag.PERMIT, Tag.LOOK, Tag.ACK, Tag.BOT, Tag.SET, Tag.REVIEW,
+        Tag.SUITE, Tag.BOTH, Tag.METRIC, Tag.MODEL, Tag.MY, Tag.MARK,
+    }
+)  # fmt: skip
+_ORDERS = GO_TAGS | END_TAGS | {Tag.HOLD, Tag.UNDO, Tag.SKIP, Tag.EXTEND, Tag.AGAIN, Tag.KEEP}
+_BESIDE = _NEUTRAL | {Tag.AUX, Tag.SUBJECT, Tag.NUMBER, Tag.AT, Tag.IN, Tag.PERSON, Tag.PARAM}
+_INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
+_VAGUE = 2  # unknown words that an aside about what was looked at may hold
+
+
+@dataclass(frozen=True)
+class Message:
+    """What was said. `cleaned` tells what was removed; `outer` is the whole message a part was taken from."""
+
+    clauses: tuple[Clause, ...]
+    cleaned: Cleaned
+    outer: Message | None = None
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """All items, in order."""
+        return tuple(item for clause in self.clauses for item in clause.items)
+
+    @cached_property
+    def words(self) -> tuple[Item, ...]:
+        """The items that say something: no marks, emoji or mention of the bot."""
+        return tuple(item for item in self.items if not item.has(Tag.MARK, Tag.BOT) and item.value != "emoji")
+
+    @cached_property
+    def emoji(self) -> tuple[Item, ...]:
+        """The emoji, in order."""
+        return tuple(item for item in self.items if item.value == "emoji")
+
+    @cached_property
+    def acts(self) -> tuple[Act, ...]:
+        """All orders, in order."""
+        return tuple(act for clause in self.clauses for act in clause.acts)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims."""
+        return tuple(claim for clause in self.clauses for claim in clause.claims)
+
+    @cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """All values asked for."""
+        return tuple(setting for clause in self.clauses for setting in clause.settings)
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """Every run id that is named."""
+        return tuple(dict.fromkeys(run for clause in self.clauses for run in clause.runs()))
+
+    @property
+    def asked(self) -> bool:
+        """Whether a question mark stands anywhere, or a clause has the form of a question."""
+        return any(clause.asked or asks(clause) for clause in self.clauses)
+
+    def has(self, *tags: Tag) -> bool:
+        """Whether any word outside settings and claims belongs to one of these classes."""
+        return any(clause.has(*tags) for clause in self.clauses)
+
+    def named(self, *tags: Tag) -> bool:
+        """Whether any word at all belongs to one of these classes."""
+        return any(item.has(*tags) for item in self.items)
+
+    def only(self, *tags: Tag) -> bool:
+        """Whether there are words and all of them belong to these classes (ornaments apart)."""
+        return bool(self.words) and all(item.has(*tags) for item in self.words)
+
+    def find(self, *tags: Tag, negated: bool = False) -> list[Act]:
+        """The acts of these classes, plain or negated."""
+        return [act for act in self.acts if act.tag in tags and act.negated is negated]
+
+    def part(self, clauses: Iterable[Clause]) -> Message:
+        """The same message reduced to some of its clauses."""
+        return Message(tuple(clauses), self.cleaned, self.outer or self)
+
+    @property
+    def whole(self) -> Message:
+        """The message that this is a part of."""
+        return self.outer or self
+
+    @cached_property
+    def objections(self) -> tuple[str, ...]:
+        """Everything in the whole message that keeps an order from being carried out; codes of `why`."""
+        return tuple(dict.fromkeys(code for code, present in _objections(self.whole) if present))
+
+
+def parse(cleaned: Cleaned, names: Names) -> Message:
+    """Understand a cleaned message with the names of the moment."""
+    tokens = tokenise(cleaned.text, names.whole)
+    if len(tokens) >= MAX_TOKENS:
+        cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
+    return Message(tuple(split_clauses(classify_tokens(tokens, names))), cleaned)
+
+
+def asks(clause: Clause) -> bool:
+    """Whether a clause has the form of a question: it opens with who/why, "should we", or "is it"."""
+    skip = (Tag.POLITE, Tag.FILLER, Tag.BOT, Tag.AND, Tag.RUN, Tag.BUT, Tag.PRAISE)
+    first = next((item for item in clause.items if not item.has(*skip, Tag.MARK) or item.has(Tag.MODAL)), None)
+    return first is not None and (
+        first.has(Tag.WH, Tag.MODAL)
+        or any(item.text in ("吗", "么", "か", "ですか", "ますか") for item in clause.items)
+        or first.text in _INVERTED
+    )
+
+
+def _objections(message: Message) -> Iterable[tuple[str, bool]]:
+    cleaned = message.cleaned
+    yield "too_long", cleaned.truncated
+    yield "disguised", cleaned.disguised
+    yield "struck_out", cleaned.struck
+    yield "question", message.asked or message.has(Tag.WH, Tag.MODAL)
+    yield "reported", any(clause.spoken for clause in message.clauses[1:]) or _half_quoted(message)
+    yield "reported", message.has(Tag.REPORT)
+    yield "mixed_polarity", message.named(Tag.NOT) or message.has(Tag.NO)
+    yield "timed", message.has(Tag.TIME, Tag.LATER) or _clock(message)
+    yield "conditional", message.has(Tag.CONDITION, Tag.BEFORE) or _milestone(message)
+    yield "hedge", message.has(Tag.HEDGE, Tag.DOUBT)
+    yield "joke", message.has(Tag.JOKE)
+    yield "hype", any(item.has(Tag.HYPE) and item.value != "emoji" for item in message.items)
+    yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
+    yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
+    yield "mixed_polarity", _against_emoji(message)
+    yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
+    yield "precondition", message.has(Tag.BUT) and not _but_sets(message)
+    yield "unclear", not _understood(message)
+
+
+def _half_quoted(message: Message) -> bool:
+    spoken = [clause for clause in message.clauses if clause.spoken]
+    return bool(spoken) and len(spoken) < len(message.clauses)
+
+
+def _clock(message: Message) -> bool:
+    return any(
+        first.has(Tag.AT, Tag.IN) and second.has(Tag.NUMBER)
+        for clause in message.clauses
+        for first, second in _pairs(list(clause.rest()))
+    )
+
+
+def _milestone(message: Message) -> bool:
+    return any(first.has(Tag.AT) and second.has(Tag.DONE) for c in message.clauses for first, second in _pairs(c.items))
+
+
+def _pairs(items: Collection[Item]) -> Iterable[tuple[Item, Item]]:
+    ordered = list(items)
+    return zip(ordered, ordered[1:], strict=False)
+
+
+def _against_emoji(message: Message) -> bool:
+    return any(item.has(Tag.HOLD) and item.value == "emoji" for item in message.items) and bool(message.find(*GO_TAGS))
+
+
+def _but_sets(message: Message) -> bool:
+    """ "continue but with lr 2e-4": what follows the "but" is nothing but values."""
+    for clause in message.clauses:
+        at = next((i for i, item in enumerate(clause.items) if item.has(Tag.BUT)), None)
+        if at is None:
+            continue
+        tail = [item for i, item in enumerate(clause.items) if i > at and i not in clause.used]
+        if not clause.settings or not all(item.has(*_NEUTRAL) for item in tail):
+            return False
+    return True
+
+
+def _understood(message: Message) -> bool:
+    """Whether every word is known, and none beside the orders is of a kind that could change them."""
+    return all(_clause_understood(clause) for clause in message.clauses)
+
+
+def _clause_understood(clause: Clause) -> bool:
+    rest = list(clause.rest())
+    if any(act.tag is not Tag.YES for act in clause.acts) or clause.settings:
+        allowed = _NEUTRAL | _ORDERS | {Tag.BUT, Tag.AT, Tag.HYPE, Tag.BAD, Tag.NAN, Tag.RELATIVE, Tag.BULK}
+        starts = [act.at for act in clause.acts]
+        told = any(clause.items[i].has(Tag.SUBJECT, Tag.AUX, Tag.PAST) for i in _outside(clause) if i < max(starts, default=0))
+        return not told and all(item.has(*allowed) for item in rest)
+    vague = sum(not item.has(*_BESIDE, *_ORDERS, Tag.BAD, Tag.NAN, Tag.HYPE, Tag.BULK, Tag.BUT) for item in rest)
+    return vague == 0 or (vague <= _VAGUE and clause.items[0].has(Tag.REVIEW, Tag.SUBJECT) and clause.has(Tag.REVIEW))
+
+
+def _outside(clause: Clause) -> Iterable[int]:
+    return (i for i in range(len(clause.items)) if i not in clause.used)

@@ -1,0 +1,103 @@
+"""Slack text to plain lower-case text, with what was taken out noted as flags.
+
+Letters are never folded into other letters: a look-alike from another script, a full-width or a
+zalgo letter stays what it is, so that the word it stands in is unknown and starts nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+MAX_CHARS = 1500  # bounds the work; a longer message is read up to here and never acts
+
+_INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xFE0E, 0xFE0F, *range(0x2061, 0x2065)])
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_QUOTE_MARKS = {ord(c): "'" for c in "‘’‚‛ʼ′´＇"} | {ord(c): '"' for c in "“”„‟«»″「」『』＂"}
+_DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
+_SPACES = dict.fromkeys(map(ord, "\t\r\x0b\x0c\x85\xa0\u1680\u180e\u202f\u205f\u3000") , " ") | dict.fromkeys(range(0x2000, 0x200B), " ")
+_BREAKS = {0x2028: "\n", 0x2029: "\n"}
+_PUNCTUATION = {
+    ord(a): b
+    for a, b in zip("，、。．！？；：（）％＝～…·•；¿¡", [*",,..!?;:()%=", " ", ". ", " ", " ", ";", "", ""], strict=True)
+}
+_ARROWS = dict.fromkeys(map(ord, "→⇒➡➜➔⟶↦▶►"), " > ")
+_TABLE = _INVISIBLE | _QUOTE_MARKS | _DASHES | _SPACES | _BREAKS | _PUNCTUATION | _ARROWS
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_STRUCK = re.compile(r"(?<![\w~])~(?=\S)([^~\n]*\S)~(?![\w~])")
+_LINK = re.compile(r"<(?:https?|mailto|tel|ftp):[^<>]*>|\b(?:https?://|www\.)[^\s<>]+")
+_MENTION = re.compile(r"<(@|#|!)([^<>|\s]+)(?:\|[^<>]*)?>")
+_MARKUP = re.compile(r"(?<![\w*_])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_])|`+")
+_SIGNATURE = re.compile(r"^\s*(?:--\s*$|(?:sent|gesendet|envoyé|enviado) (?:from|with|via|von|de|desde) (?:my|meinem|mon|mi)?\b)", re.IGNORECASE)
+_KELVIN = "\u212a"
+
+# Private-use stand-ins, so that the tokeniser sees one character for what Slack wraps in <>.
+BOT, PERSON, LINK = "\ue000", "\ue001", "\ue002"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaned:
+    """Plain text and what had to be removed to get it."""
+
+    text: str
+    quoted: bool = False  # a block quote was removed
+    fenced: bool = False  # a code fence was removed
+    struck: bool = False  # struck-out text was removed
+    truncated: bool = False  # longer than MAX_CHARS
+    disguised: bool = False  # direction marks: what is seen need not be what is read
+
+
+def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
+    """Clean one message. `bot_user` tells the bot's mention from a person's; without it, a leading one is the bot's."""
+    truncated = len(raw) > MAX_CHARS
+    text = raw[:MAX_CHARS]
+    disguised = bool(_DIRECTION.search(text))
+    text = _DIRECTION.sub("", text).translate(_INVISIBLE)
+    text, fences = _FENCE.subn("\n", text)
+    text, struck = _STRUCK.subn(" ", text)
+    text = _LINK.sub(f" {LINK} ", text)
+    text = _replace_mentions(text, bot_user, mentioned)
+    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    text, quoted = _drop_quotes(text)
+    text = unicodedata.normalize("NFC", text).translate(_TABLE)
+    text = _MARKUP.sub("", text)
+    return Cleaned(
+        text=text.replace(_KELVIN, "\ufffd").lower(),
+        quoted=quoted,
+        fenced=fences > 0,
+        struck=struck > 0,
+        truncated=truncated,
+        disguised=disguised,
+    )
+
+
+def _replace_mentions(text: str, bot_user: str | None, mentioned: bool) -> str:
+    first_is_bot = mentioned and bot_user is None
+
+    def stand_in(match: re.Match[str]) -> str:
+        nonlocal first_is_bot
+        if match[1] == "@" and (match[2] == bot_user or first_is_bot):
+            first_is_bot = False
+            return f" {BOT} "
+        return f" {LINK} " if match[1] == "#" else f" {PERSON} "
+
+    return _MENTION.sub(stand_in, text)
+
+
+def _drop_quotes(text: str) -> tuple[str, bool]:
+    """Remove `>` lines, everything from `>>>` on, and what follows a signature line."""
+    kept: list[str] = []
+    quoted = False
+    for line in re.split("[\n\r\u2028\u2029\x0b\x0c\x85]", text):
+        start = line.lstrip(" \t\xa0\u3000" + BOT)
+        if start.startswith(">>>"):
+            return "\n".join(kept), True
+        if start.startswith((">", "\uff1e")):
+            quoted = True
+        elif _SIGNATURE.match(start):
+            break
+        else:
+            kept.append(line)
+    return "\n".join(kept), quoted

@@ -1,0 +1,110 @@
+"""`read(text, context)`: who is meant, which rules apply, and what may come of it at this moment."""
+
+from __future__ import annotations
+
+from bot.core.reading import guards
+from bot.core.reading.address import Addressed, address
+from bot.core.reading.clauses import ORDER_TAGS, Clause
+from bot.core.reading.context import Context, Event, Phase, Place, QuestionKind, RunView
+from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.message import Message, parse
+from bot.core.reading.names import collect
+from bot.core.reading.normalise import normalise
+from bot.core.reading.rules import failed, finished, gate, idle, pending, running
+from bot.core.reading.rules.moment import Moment, Rule, decide
+
+_RULES: dict[Phase, tuple[Rule, ...]] = {
+    Phase.PLANNED: gate.RULES,
+    Phase.WAITING: gate.RULES,
+    Phase.HELD: gate.RULES,
+    Phase.BLOCKED: gate.RULES,
+    Phase.CHECKING: running.RULES,
+    Phase.STARTING: running.RULES,
+    Phase.RUNNING: running.RULES,
+    Phase.STALLED: running.RULES,
+    Phase.SETTLING: running.RULES,
+    Phase.UNKNOWN: running.RULES,
+    Phase.FAILED: failed.RULES,
+    Phase.CANCELLED: failed.RULES,
+    Phase.DONE: finished.RULES,
+}
+
+
+def read(text: str, context: Context) -> tuple[Intent, ...]:
+    """Read one message. Pure and total: any text gives at least one intent, and none raises.
+
+    Several orders in one line come back in the order they were said, at most one for each run.
+    """
+    early = guards.before_reading(context)
+    if early is not None:
+        return (early,)
+    if context.event is Event.REACTION and not text.startswith(":"):
+        text = f":{text}:"
+    cleaned = normalise(text, context.bot_user, context.mentioned)
+    message = parse(cleaned, collect(context))
+    return tuple(guards.after_reading(intent, message, context) for intent in _read(message, context))
+
+
+def _read(message: Message, context: Context) -> tuple[Intent, ...]:
+    question = context.question
+    kind = pending.kind_of(question)
+    if question is not None and kind is QuestionKind.WHICH_RUN:
+        picked, answer = pending.which_run(message, question)
+        if answer is not None:
+            return (answer,)
+        if picked:
+            return tuple(_proceed(run, context) for run in picked)
+    if question is not None and kind is QuestionKind.CANCEL_CONFIRM:
+        run = context.find(question.run)
+        if run is not None:
+            answered = decide(pending.CANCEL_RULES, Moment(message=message, run=run, context=context))
+            if answered is not None:
+                return (answered,)
+    return _by_run(message, context)
+
+
+def _proceed(run_id: str, context: Context) -> Intent:
+    """The order that the question "which run?" was about, for the run that was picked."""
+    run = context.find(run_id)
+    if run is None or not run.at_gate or run.phase is Phase.BLOCKED:
+        return Intent(kind=Kind.ASK, rule="picked_run_does_not_wait", run=run_id, why="not_waiting")
+    return Intent(kind=Kind.ADVANCE, rule="picked", run=run.id, from_stage=run.stage, to=run.gate_to)
+
+
+def _by_run(message: Message, context: Context) -> tuple[Intent, ...]:
+    if len(message.runs) > 1 and context.place is not Place.THREAD:
+        parts = _parts(message) or {}
+        named = [(part, context.find(run)) for run, part in parts.items()]
+        if named and all(run is not None for _, run in named):
+            return tuple(_for_run(part, run, context) for part, run in named if run is not None)
+    addressed_one: Addressed = address(message, context)
+    if addressed_one.answer is not None:
+        return (addressed_one.answer,)
+    if addressed_one.run is None:
+        return (idle.read_without_run(message, context),)
+    return (_for_run(message, addressed_one.run, context),)
+
+
+def _for_run(message: Message, run: RunView, context: Context) -> Intent:
+    intent = decide(_RULES[run.phase], Moment(message=message, run=run, context=context))
+    return intent or Intent(kind=Kind.IGNORE, rule="chatter", why="nothing_said")
+
+
+def _parts(message: Message) -> dict[str, Message] | None:
+    """Each named run's own clauses; a clause that names none belongs to the run before it, the first ones to all.
+
+    None when the runs named don't each get an order of their own.
+    """
+    owned: dict[str, list[Clause]] = {run: [] for run in message.runs}
+    current: list[str] = []
+    leading: list[Clause] = []
+    for clause in message.clauses:
+        named = clause.runs()
+        current = named or current
+        for run in current:
+            owned[run].append(clause)
+        if not current:
+            leading.append(clause)
+    parts = {run: message.part([*leading, *clauses]) for run, clauses in owned.items()}
+    ordered = all(any(item.has(*ORDER_TAGS) for item in part.items) for part in parts.values())
+    return parts if ordered else None

@@ -1,0 +1,128 @@
+"""Questions and remarks that want to be shown something, or nothing; the same in every situation."""
+
+from __future__ import annotations
+
+from bot.core.reading.context import GATES
+from bot.core.reading.intent import Intent
+from bot.core.reading.items import Item
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.message import asks
+from bot.core.reading.rules.moment import Answer, Moment, ask, ignore, show
+from bot.core.reading.settings import parse_number
+
+# Words that make a question one about a run.
+_ABOUT = (
+    Tag.STAGE, Tag.NOUN, Tag.METRIC, Tag.PARAM, Tag.DONE, Tag.BAD, Tag.NAN, Tag.VIEW, Tag.RUN, Tag.PAST, Tag.SUITE,
+    Tag.STATE, Tag.PROCEED, Tag.CANCEL, Tag.STOP, Tag.RETRY, Tag.BEGIN, Tag.RESUME, Tag.HOLD,
+)  # fmt: skip
+_SHOWS = (Tag.SHOW, Tag.WH, Tag.AUX)
+_WH_WORDS = ("who ", "what ", "how ", "why ", "when ", "where ", "which ")
+_FREE_WORDS = 5  # a bare view word counts in a message of up to so many words
+
+
+def question_mark_alone(moment: Moment) -> Answer:
+    """ "?" asks how it stands."""
+    message = moment.message
+    return show("summary", moment) if not message.items and message.asked else None
+
+
+def nothing_said(moment: Moment) -> Answer:
+    """Only quotes, code, links or white space."""
+    message = moment.message
+    if any(not item.has(Tag.MARK, Tag.BOT, Tag.LINK) for item in message.items):
+        return None
+    return ignore("nothing_said") if not message.asked or message.items else None
+
+
+def to_somebody_else(moment: Moment) -> Answer:
+    """It opens with the mention of a person, and the bot is not mentioned before."""
+    first = next((item for item in moment.message.whole.items if not item.has(Tag.MARK, Tag.POLITE)), None)
+    if first is None or not first.has(Tag.PERSON) or moment.message.find(Tag.HOLD):
+        return None
+    return ignore("to_somebody_else")
+
+
+def question_about_the_run(moment: Moment) -> Answer:
+    """who/why/how: never an order, whatever words follow."""
+    if moment.message.has(Tag.HEDGE) and moment.go:
+        return None
+    firsts = [_first(clause.items) for clause in moment.message.clauses]
+    opens_wh = any(first and (first.has(Tag.WH) or first.text.startswith(_WH_WORDS)) for first in firsts)
+    return _show(moment) if opens_wh else None
+
+
+def view_or_metric(moment: Moment) -> Answer:
+    """A view or metric by name, or a yes/no question about how the run stands; no order in it."""
+    message = moment.message
+    asked = message.asked or message.has(Tag.SHOW)
+    if message.acts and not asked:
+        return None
+    praised = message.has(Tag.PRAISE) and not any(item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items)
+    named = message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
+    if asked or named:
+        return _show(moment)
+    return None
+
+
+def _first(items: tuple[Item, ...]) -> Item | None:
+    return next((item for item in items if not item.has(Tag.POLITE, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)), None)
+
+
+def _show(moment: Moment) -> Intent | None:
+    message = moment.message
+    unknown = sum(item.has(Tag.UNKNOWN, Tag.TIME, Tag.LINK) for item in message.words)
+    about = sum(item.has(*_ABOUT) for item in message.words)
+    if unknown > about or (unknown and not message.asked):
+        return None
+    chosen = _chosen(message.items)
+    if chosen is not None:
+        return _view(moment, chosen)
+    metric = next((item for item in message.items if item.has(Tag.METRIC)), None)
+    if metric is not None and not message.has(Tag.BAD, Tag.NAN):
+        return show("metric", moment, metric=str(metric.value))
+    if message.asked and message.named(Tag.PARAM):
+        return show("plan", moment)
+    if about or (message.asked and not unknown and any(asks(clause) for clause in message.clauses)):
+        return show("summary", moment)
+    return show("summary", moment) if message.only(Tag.GOOD, Tag.FILLER, Tag.GLUE) and message.asked else None
+
+
+def _chosen(items: tuple[Item, ...]) -> Item | None:
+    """The view that is named; a word that is a mere noun as well ("samples") gives way to one that is not."""
+    views = [item for item in items if item.has(Tag.VIEW)]
+    plain = [item for item in views if not item.has(Tag.NOUN)]
+    if any(item.has(Tag.METRIC) for item in items) and all(item.value == "summary" for item in plain):
+        return None
+    return max(plain or views, key=lambda item: len(item.text), default=None)
+
+
+def _view(moment: Moment, item: Item) -> Intent:
+    view = str(item.value)
+    message = moment.message
+    if view == "eta" and (moment.run.phase in GATES or not moment.run.alive):
+        view = "summary"
+    if view == "logs":
+        counted = [parse_number(word.text) for word in message.items if word.has(Tag.NUMBER)]
+        whole = [number for number in counted if isinstance(number, int) and 0 < number <= 10_000]
+        return show(view, moment, **({"lines": whole[0]} if whole else {}))
+    if view == "compare":
+        others = [run for run in message.runs if run != moment.run.id]
+        return show(view, moment, **({"with": others[0]} if others else {}))
+    return show(view, moment)
+
+
+def extension(moment: Moment) -> Answer:
+    """ "generate 5k more": more of the same data, proposed with its cost."""
+    message = moment.message
+    if not message.find(Tag.EXTEND) or not message.has(Tag.MORE, Tag.NUMBER):
+        return None
+    if not message.has(Tag.MORE) and not message.has(Tag.NOUN):
+        return None
+    counts = [parse_number(item.text) for item in message.items if item.has(Tag.NUMBER)]
+    added = next((number for number in counts if isinstance(number, int) and number > 0), None)
+    return ask("extend", moment, "EXTEND", **({"add": added} if added else {}))
+
+
+def chatter(moment: Moment) -> Answer:
+    """Thanks, praise, talk about something else."""
+    return ignore("nothing_said")

@@ -1,0 +1,57 @@
+"""No run is meant: start one, list them, or say that nothing waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.core.reading.context import Context
+from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.message import Message
+from bot.core.reading.settings import parse_number
+
+_OPENING = (Tag.POLITE, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)
+
+
+def read_without_run(message: Message, context: Context) -> Intent:
+    """The reading of a message that no live run is addressed by."""
+    starts = any(act.tag in (Tag.BEGIN, Tag.DO_STAGE) and not act.negated for act in message.acts)
+    if starts and message.named(Tag.STAGE, Tag.MODEL):
+        return start(message, context)
+    view = next((str(item.value) for item in message.items if item.has(Tag.VIEW)), None)
+    if view is not None or (message.asked and not message.acts):
+        return list_or_help(message, view)
+    if message.acts or message.claims:
+        return Intent(kind=Kind.ASK, rule="nothing_waits", why="nothing_waiting")
+    return Intent(kind=Kind.IGNORE, rule="chatter", why="nothing_said")
+
+
+def list_or_help(message: Message, view: str | None) -> Intent:
+    """Without a run, everything but help and the audit is a list of runs."""
+    if view is None and message.named(Tag.UNKNOWN):
+        return Intent(kind=Kind.IGNORE, rule="chatter", why="nothing_said")
+    shown = view if view in ("help", "audit", "cleanup", "disk", "gpu") else "list"
+    return Intent(kind=Kind.STATUS, rule="list_or_help", more={"view": shown})
+
+
+def start(message: Message, context: Context) -> Intent:
+    """A new run shows its plan first, with cost and disk."""
+    values: dict[str, Any] = {s.name: s.value for s in message.settings if s.value is not None and not s.problem}
+    for item in message.items:
+        if item.has(Tag.MODEL):
+            values["model"] = item.value
+    for spec in (spec for pipeline in context.pipelines for spec in pipeline.params):
+        if spec.name.startswith("max_") and spec.name not in values:
+            count = _counted(message, spec.name.removeprefix("max_"))
+            if count is not None:
+                values[spec.name] = count
+    return Intent(kind=Kind.ASK, rule="start_shows_its_plan", why="plan_first", proposed="START", set=values)
+
+
+def _counted(message: Message, noun: str) -> int | None:
+    """The number before a noun: "9k samples"."""
+    for item, after in zip(message.items, message.items[1:], strict=False):
+        if item.has(Tag.NUMBER) and after.text in (noun, noun.rstrip("s")):
+            number = parse_number(item.text)
+            return number if isinstance(number, int) and number > 0 else None
+    return None

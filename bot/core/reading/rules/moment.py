@@ -1,0 +1,107 @@
+"""What a rule sees: a message, the run it is about, and the context; and how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act
+from bot.core.reading.context import Context, RunView
+from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.message import Message
+from bot.core.reading.settings import Setting
+from bot.core.reading.why import REASONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One message about one run."""
+
+    message: Message
+    run: RunView
+    context: Context
+
+    @property
+    def go(self) -> list[Act]:
+        """The orders to go on, start or repeat, that are not negated."""
+        return [act for act in self.message.acts if act.tag in GO_TAGS and not act.negated]
+
+    @property
+    def no_go(self) -> list[Act]:
+        """The same orders, negated."""
+        return [act for act in self.message.acts if act.tag in GO_TAGS and act.negated]
+
+    @property
+    def ends(self) -> list[Act]:
+        """Orders to stop or cancel, not negated."""
+        return [act for act in self.message.acts if act.tag in END_TAGS and not act.negated]
+
+    @property
+    def stays(self) -> bool:
+        """Whether something in it says: not now. A negated hold ("don't wait") is not one."""
+        message = self.message
+        loose = any(clause.loose_not or clause.not_done for clause in message.clauses)
+        return bool(self.no_go or message.find(Tag.HOLD)) or loose or message.has(Tag.NO)
+
+    def index(self, stage: str | None) -> int:
+        """The place of a stage in the run's order; -1 when it isn't one."""
+        return next((at for at, view in enumerate(self.run.stages) if view.id == stage), -1)
+
+    def is_bench(self, stage: str | None) -> bool:
+        """Whether this is the stage that measures."""
+        return any(view.id == stage and view.role == "bench" for view in self.run.stages)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values asked for, by parameter name."""
+        return {setting.name: setting.value for setting in self.message.settings if setting.value is not None}
+
+    @property
+    def problem(self) -> Setting | None:
+        """The first value that cannot be taken as it stands."""
+        return next((setting for setting in self.message.settings if setting.problem), None)
+
+    def objection(self, *passed: str) -> str | None:
+        """The first thing that keeps an order from being carried out, apart from those passed over."""
+        return next((code for code in self.message.objections if code not in passed), None)
+
+
+Answer = Intent | None
+Rule = Callable[[Moment], Answer]
+
+
+def decide(rules: Iterable[Rule], moment: Moment) -> Intent | None:
+    """The answer of the first rule that has one, with that rule's name on it."""
+    for rule in rules:
+        answer = rule(moment)
+        if answer is not None:
+            return answer if answer.rule else replace(answer, rule=rule.__name__)
+    return None
+
+
+def ask(why: str, moment: Moment, proposed: str | None = None, **more: Any) -> Intent:
+    """Change nothing; say what was understood, and offer `proposed`."""
+    assert why in REASONS, why
+    values = more.pop("set", {})
+    when = more.pop("when", None)
+    return Intent(
+        kind=Kind.ASK, rule="", run=moment.run.id, why=why, proposed=proposed, set=values, when=when, more=more
+    )
+
+
+def hold(moment: Moment, **more: Any) -> Intent:
+    """Keep the run where it is."""
+    return Intent(kind=Kind.HOLD, rule="", run=moment.run.id, more=more)
+
+
+def ignore(why: str, moment: Moment | None = None) -> Intent:
+    """Nothing to do; `moment` only where the run is worth naming in the answer."""
+    assert why in REASONS, why
+    return Intent(kind=Kind.IGNORE, rule="", run=moment.run.id if moment else None, why=why)
+
+
+def show(view: str, moment: Moment, **more: Any) -> Intent:
+    """Show something of the run."""
+    return Intent(kind=Kind.STATUS, rule="", run=moment.run.id, more={"view": view, **more})

@@ -1,0 +1,190 @@
+"""Values said in chat: "lr 2e-4", "2 epochs", "gpus 0-3", "on box2"; typed and bounded by the pipeline."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.core.reading.context import ParamSpec
+from bot.core.reading.items import Item
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.names import Host
+
+_NUMBER = re.compile(r"([+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[+-]?\.\d+)(e[+-]?\d{1,3})?([km])?\Z", re.ASCII)
+_RANGE = re.compile(r"(\d{1,4})-(\d{1,4})\Z", re.ASCII)
+_SCALE = {"k": 1_000, "m": 1_000_000, None: 1}
+_MAX_RANGE = 64
+_JOINERS = (Tag.TO, Tag.SET, Tag.ARTICLE, Tag.AT, Tag.AUX)
+_WRITTEN = frozenset({"of", "as"})
+_SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One value that was asked for. problem: None, out_of_range, no_value, or unknown_param."""
+
+    name: str
+    spec: ParamSpec | None = None
+    value: Any = None
+    problem: str | None = None
+
+
+def parse_number(text: str) -> int | float | None:
+    """ "9,000", "12k", "2e-4", ".5"; None when it isn't one number, or isn't finite."""
+    match = _NUMBER.match(text)
+    if not match:
+        return None
+    value = float(match[1].replace(",", "") + (match[2] or "")) * _SCALE[match[3]]
+    if not math.isfinite(value):
+        return None
+    whole = value.is_integer() and not match[2] and ("." not in match[1] or match[3] is not None)
+    return int(value) if whole else round(value, 12) if match[3] else value
+
+
+def find_settings(items: Sequence[Item]) -> tuple[list[Setting], set[int]]:
+    """The settings in one clause, and the positions of the items they were made of."""
+    settings: list[Setting] = []
+    used: set[int] = set()
+    for at, item in enumerate(items):
+        if at in used:
+            continue
+        found = _at(items, at, item, used)
+        if found is not None:
+            settings.append(found[0])
+            used |= found[1]
+    return settings, used
+
+
+def _at(items: Sequence[Item], at: int, item: Item, used: set[int]) -> tuple[Setting, set[int]] | None:
+    if isinstance(item.value, Host):
+        return _host(items, at, item.value, used)
+    if isinstance(item.value, ParamSpec):
+        return _parameter(items, at, item.value, used)
+    return _unknown(items, at, item)
+
+
+def _host(items: Sequence[Item], at: int, host: Host, used: set[int]) -> tuple[Setting, set[int]] | None:
+    before = at - 1
+    if before >= 0 and (items[before].has(Tag.ON, Tag.SET, Tag.TO) or isinstance(items[before].value, ParamSpec)):
+        taken = {before, at}
+    elif all(other.has(Tag.HOST, Tag.POLITE, Tag.FILLER, Tag.LOOK, Tag.BOT) for other in items):
+        taken = {at}
+    else:
+        return None
+    return Setting(name=host.param.name, spec=host.param, value=host.name), taken
+
+
+def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) -> tuple[Setting, set[int]] | None:
+    after = at + 1
+    while after < len(items) and _joins(items[after]):
+        after += 1
+    if after < len(items) and _is_value(items[after], spec):
+        texts, end = _values(items, after, spec)
+        return _typed(spec, texts), set(range(_opening(items, at), end))
+    before = at - 1
+    if before >= 0 and before not in used and items[before].has(Tag.NUMBER) and spec.type != "gpus":
+        counted = items[at].has(Tag.NOUN) and not (before > 0 and items[before - 1].has(Tag.SET))
+        if not counted:
+            return _typed(spec, [items[before].text]), set(range(_opening(items, before), at + 1))
+    relative = [i for i, other in enumerate(items) if other.has(Tag.RELATIVE) and abs(i - at) <= 3]
+    if relative and not items[at].has(Tag.NOUN):
+        return Setting(name=spec.name, spec=spec, problem="no_value"), {at, *relative}
+    return None
+
+
+def _opening(items: Sequence[Item], at: int) -> int:
+    """Where "use the", "set", "lower" before a value begin."""
+    while at > 0 and (items[at - 1].has(Tag.SET, Tag.RELATIVE, Tag.ARTICLE, Tag.AT) or items[at - 1].text == "only"):
+        at -= 1
+    return at
+
+
+def _joins(item: Item) -> bool:
+    return item.is_mark("=", ":", "==") or item.has(*_JOINERS) or item.text in _WRITTEN or item.has(Tag.RELATIVE)
+
+
+def _is_value(item: Item, spec: ParamSpec) -> bool:
+    if spec.type in ("choice", "host"):
+        return item.text in spec.choices or (not spec.choices and not item.has(Tag.MARK))
+    if spec.type == "bool":
+        return item.text in _SWITCHES
+    return item.has(Tag.NUMBER)
+
+
+def _values(items: Sequence[Item], at: int, spec: ParamSpec) -> tuple[list[str], int]:
+    texts = [items[at].text]
+    at += 1
+    if spec.type not in ("gpus", "ints"):
+        return texts, at
+    while at < len(items):
+        step = 2 if at + 1 < len(items) and (items[at].is_mark(",") or items[at].has(Tag.AND)) else 1
+        if at + step > len(items) or not items[at + step - 1].has(Tag.NUMBER):
+            break
+        if at + step < len(items) and isinstance(items[at + step].value, ParamSpec):
+            break
+        texts.append(items[at + step - 1].text)
+        at += step
+    return texts, at
+
+
+def _typed(spec: ParamSpec, texts: list[str]) -> Setting:
+    value = _convert(spec, texts)
+    if value is None:
+        return Setting(name=spec.name, spec=spec, value=" ".join(texts), problem="out_of_range")
+    numbers = value if isinstance(value, list) else [value]
+    inside = all(_within(spec, number) for number in numbers)
+    return Setting(name=spec.name, spec=spec, value=value, problem=None if inside else "out_of_range")
+
+
+def _within(spec: ParamSpec, value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return True
+    if spec.type != "float" and not isinstance(value, int):
+        return False
+    return (spec.low is None or value >= spec.low) and (spec.high is None or value <= spec.high)
+
+
+def _convert(spec: ParamSpec, texts: list[str]) -> Any:
+    """The typed value; None when the words don't make one."""
+    if spec.type in ("choice", "host", "str"):
+        return texts[0]
+    if spec.type == "bool":
+        return _SWITCHES.get(texts[0])
+    if spec.type in ("gpus", "ints"):
+        return _whole_numbers(texts)
+    number = parse_number(texts[0])
+    return float(number) if number is not None and spec.type == "float" else number
+
+
+def _whole_numbers(texts: list[str]) -> list[int] | None:
+    numbers: list[int] = []
+    for part in ",".join(texts).split(","):
+        if match := _RANGE.match(part):
+            first, last = int(match[1]), int(match[2])
+            if not first <= last < first + _MAX_RANGE:
+                return None
+            numbers.extend(range(first, last + 1))
+        elif part.isdecimal() and len(part) <= 9:
+            numbers.append(int(part))
+        else:
+            return None
+    return numbers if len(set(numbers)) == len(numbers) else None
+
+
+def _unknown(items: Sequence[Item], at: int, item: Item) -> tuple[Setting, set[int]] | None:
+    """ "frobnicate=3", "set foo to 3": a value for something that chat may not set."""
+    if not item.has(Tag.UNKNOWN, Tag.NOUN, Tag.SUITE):
+        return None
+    after = at + 1
+    equals = after < len(items) and items[after].is_mark("=", "==")
+    set_before = at > 0 and items[at - 1].has(Tag.SET) and item.has(Tag.UNKNOWN)
+    if set_before:
+        while after < len(items) and _joins(items[after]):
+            after += 1
+    if equals or (set_before and after < len(items) and items[after].has(Tag.NUMBER)):
+        end = min(after + 2 if equals else after + 1, len(items))
+        return Setting(name=item.text, problem="unknown_param"), set(range(_opening(items, at), end))
+    return None
