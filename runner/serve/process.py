@@ -59,6 +59,14 @@ def serve(settings: ServerSettings, log: Path, tell: Callable[[str], None] = lam
     On leaving, its whole process group is ended: by SIGTERM, then SIGKILL. Call it from the main thread only:
     the server also dies when the thread that started it does.
     """
+    with launch(settings, log) as server:
+        wait_until_ready(server, settings, tell)
+        yield server
+
+
+@contextlib.contextmanager
+def launch(settings: ServerSettings, log: Path) -> Iterator[Server]:
+    """Like `serve`, but the block begins at once: for servers that start side by side. See `wait_until_ready`."""
     log.parent.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     with log.open("wb") as out:
@@ -70,10 +78,8 @@ def serve(settings: ServerSettings, log: Path, tell: Callable[[str], None] = lam
             env=environment(settings, os.environ),
             start_new_session=True,
         )
-    server = Server(f"http://127.0.0.1:{port}", log, process)
     try:
-        _wait(server, settings, tell)
-        yield server
+        yield Server(f"http://127.0.0.1:{port}", log, process)
     finally:
         _end(process)
 
@@ -85,7 +91,8 @@ def _free_port() -> int:
         return port
 
 
-def _wait(server: Server, settings: ServerSettings, tell: Callable[[str], None]) -> None:
+def wait_until_ready(server: Server, settings: ServerSettings, tell: Callable[[str], None]) -> None:
+    """Raises ServerError when it does not start in time or dies at it, PatchMismatch when the plugin refuses."""
     started_s = time.monotonic()
     told_s = -1.0
     while not is_healthy(server.url):

@@ -31,6 +31,7 @@ class DraftSettings:
     steps: int = 3
     topk: int = 1
     num_draft_tokens: int | None = None
+    algorithm: str = "EAGLE3"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,7 @@ def _draft(draft: DraftSettings | None) -> list[str]:
     tokens = draft.num_draft_tokens or draft.steps + 1
     return [
         "--speculative-algorithm",
-        "EAGLE3",
+        draft.algorithm,
         "--speculative-draft-model-path",
         str(draft.folder),
         "--speculative-num-steps",
