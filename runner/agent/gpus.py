@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import shutil
 import time
 from typing import Any, Dict, List, Optional
 
@@ -24,7 +23,7 @@ class GpuWatch:
     """The newest answer of nvidia-smi; empty where there is none."""
 
     def __init__(self) -> None:
-        self.there = shutil.which("nvidia-smi") is not None
+        self.there = any(os.path.exists(os.path.join(place, "nvidia-smi")) for place in os.get_exec_path())
         self.gpus: List[Gpu] = []
         self.asked_s = -1e9
         self.asking: Optional[Any] = None  # subprocess.Popen

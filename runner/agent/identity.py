@@ -1,6 +1,7 @@
 """Which process is meant: boot id, pid and start ticks together name one process for good."""
 
 import os
+import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
 BOOT_ID_VARIABLE = "POINTSMAN_BOOT_ID_FILE"  # lets tests reboot
@@ -66,6 +67,21 @@ def alive(record: Optional[Dict[str, Any]], boot: str) -> bool:
 def every_process() -> List[Stat]:
     found = (stat(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return [each for each in found if each is not None]
+
+
+class ProcessTable:
+    """All processes, looked at again when the last look is older than `KEPT_S`: a look costs milliseconds."""
+
+    KEPT_S = 2.0
+
+    def __init__(self) -> None:
+        self._seen: List[Stat] = []
+        self._seen_s = -1e9
+
+    def look(self) -> List[Stat]:
+        if time.monotonic() - self._seen_s > self.KEPT_S:
+            self._seen, self._seen_s = every_process(), time.monotonic()
+        return self._seen
 
 
 def carries(pid: int, token: str) -> bool:

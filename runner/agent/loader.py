@@ -21,7 +21,7 @@ class MemoryImporter:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        source = self.sources[module.__name__][1]
+        source = self.sources.pop(module.__name__)[1]
         exec(compile(source, "<agent>/%s.py" % module.__name__, "exec"), module.__dict__)
 
 

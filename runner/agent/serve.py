@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, NamedTuple, Tuple
 from runner.agent.cancel import cancel
 from runner.agent.facts import facts
 from runner.agent.gpus import GpuWatch, strangers
+from runner.agent.identity import ProcessTable
 from runner.agent.launch import launch
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
@@ -39,6 +40,7 @@ class Agent:
     def __init__(self) -> None:
         self.root = Root("~/.pointsman")
         self.gpus = GpuWatch()
+        self.processes = ProcessTable()
 
     def hello(self, ask: Dict[str, Any], body: bytes) -> Reply:
         if ask.get("version") != VERSION:
@@ -48,12 +50,12 @@ class Agent:
 
     def launch(self, ask: Dict[str, Any], body: bytes) -> Reply:
         spec = AttemptSpec.from_json(ask["spec"])
-        if spec.gpus and view(self.root, PollAsk(spec.attempt, spec.token)).state == ABSENT:
+        if spec.gpus and self.view(PollAsk(spec.attempt, spec.token)).state == ABSENT:
             busy = strangers(self.gpus.now(timeout_s=5.0), spec.gpus)
             if busy:
                 raise Refused("gpus-busy", "; ".join(busy))
         launch(self.root, spec, ask.get("secrets") or {}, ask.get("env") or {})
-        return Reply({"attempt": to_json(view(self.root, PollAsk(spec.attempt, spec.token)))})
+        return Reply({"attempt": to_json(self.view(PollAsk(spec.attempt, spec.token)))})
 
     def poll(self, ask: Dict[str, Any], body: bytes) -> Reply:
         views = [self.try_view(PollAsk(**each)) for each in ask["asks"]]
@@ -62,16 +64,19 @@ class Agent:
             b"".join(each.log for each in views),
         )
 
+    def view(self, ask: PollAsk) -> AttemptView:
+        return view(self.root, ask, self.processes)
+
     def try_view(self, ask: PollAsk) -> AttemptView:
         """One attempt that cannot be read must not hide the others."""
         try:
-            return view(self.root, ask)
+            return self.view(ask)
         except (Refused, ProtocolError, OSError) as error:
             return AttemptView(attempt=ask.attempt, state=UNREADABLE, why=str(error), problems=[str(error)])
 
     def kill(self, ask: Dict[str, Any], body: bytes) -> Reply:
         survivors = cancel(self.root, ask["attempt"], ask["token"], float(ask["grace_s"]))
-        seen = to_json(view(self.root, PollAsk(ask["attempt"], ask["token"])))
+        seen = to_json(self.view(PollAsk(ask["attempt"], ask["token"])))
         return Reply({"attempt": dict(seen, survivors=survivors or seen["survivors"])})
 
     def ship(self, ask: Dict[str, Any], body: bytes) -> Reply:
@@ -89,12 +94,11 @@ class Agent:
 
     def fetch(self, ask: Dict[str, Any], body: bytes) -> Reply:
         path = self.root.resolve(ask["path"])
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
-                raise Refused("not-a-file", "%s is no plain file" % path)
-            return Reply({"size": found.st_size}, file.read(max(0, min(int(ask["max_bytes"]), FETCH_MAX))))
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise Refused("not-a-file", "%s is no plain file" % path)
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            return Reply({"size": size}, file.read(max(0, min(int(ask["max_bytes"]), FETCH_MAX))))
 
     def operation(self, name: str) -> Callable[[Dict[str, Any], bytes], Reply]:
         known = {

@@ -58,7 +58,10 @@ def detach(keep: Set[int]) -> None:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAKE)
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    with contextlib.suppress(AttributeError):  # not glibc
+        libc.malloc_trim(0)
 
 
 class Answer:

@@ -3,7 +3,7 @@
 import os
 from typing import Any, Dict, List, Optional
 
-from runner.agent.identity import alive, boot_id, descendants, every_process
+from runner.agent.identity import ProcessTable, Stat, alive, boot_id, descendants
 from runner.agent.logs import newest_metrics, read_slice, tail
 from runner.agent.root import Root
 from runner.agent.state import State, look, optional, reading
@@ -13,7 +13,7 @@ FILE_MAX = 8 << 20  # a status, evidence or result that is larger is not read
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-def view(root: Root, ask: PollAsk) -> AttemptView:
+def view(root: Root, ask: PollAsk, processes: ProcessTable) -> AttemptView:
     """Everything there is to tell of one attempt. Raises Refused and ProtocolError."""
     attempt = root.attempt(ask.attempt)
     state = look(attempt, ask.token)
@@ -42,7 +42,7 @@ def view(root: Root, ask: PollAsk) -> AttemptView:
         log_age_s=log.age_s,
         log_reset=log.reset,
         log_tail=tail(attempt.log) if state.over else "",
-        cpu_s=None if state.over else cpu_seconds(state),
+        cpu_s=None if state.over else cpu_seconds(state, processes.look()),
         survivors=list(ended.get("survivors", [])),
         problems=problems,
     )
@@ -62,12 +62,11 @@ def read_file(path: str, problems: List[str]) -> Optional[Dict[str, Any]]:
     return reading(problems, read)
 
 
-def cpu_seconds(state: State) -> Optional[float]:
+def cpu_seconds(state: State, table: List[Stat]) -> Optional[float]:
     """CPU time of the whole tree so far, of ended processes too while the supervisor lives."""
     if state.started is None:
         return None
     supervisor = state.started["supervisor"]
     top = supervisor if alive(supervisor, boot_id()) else state.started
-    table = every_process()
     pids = {top["pid"], *descendants(top["pid"], table)}
     return sum(each.cpu_ticks for each in table if each.pid in pids) / _TICKS_A_SECOND

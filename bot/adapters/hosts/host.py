@@ -18,6 +18,7 @@ from runner.protocol.wire import Message
 
 SLOW_LANES = 4  # channels for launches, kills and files, besides the one for polls
 SLOWEST_BYTES_S = 100_000
+_NO_FILE = ("enoent", "enotdir", "enametoolong", "eacces", "eperm", "not-a-file")
 
 
 class AgentHost:
@@ -43,6 +44,8 @@ class AgentHost:
     def poll(self, asks: Sequence[PollAsk]) -> HostView:
         deadline = Deadline(self.settings.call_s)
         message = self._poll({"op": "poll", "asks": [asdict(each) for each in asks]}, deadline)
+        if message.header.get("error", "protocol") != "protocol":  # its disk fails it: nothing is known
+            raise HostUnreachable(self.name, message.header["message"])
         self._check(message)
         return host_view_from_json(message.header, message.body)
 
@@ -62,7 +65,7 @@ class AgentHost:
     def fetch(self, path: str, max_bytes: int) -> bytes:
         deadline = Deadline(self.settings.launch_s + max_bytes / SLOWEST_BYTES_S)
         message = self._ask({"op": "fetch", "path": path, "max_bytes": max_bytes}, b"", deadline)
-        if message.header.get("error") in ("enoent", "enotdir", "not-a-file"):
+        if message.header.get("error") in _NO_FILE:
             raise FileNotFoundError(f"{self.name}: {message.header['message']}")
         self._check(message)
         return message.body

@@ -18,14 +18,13 @@ async def run_command(process: "asyncssh.SSHServerProcess[bytes]") -> None:
         ["/bin/sh", "-c", process.command or "exit 1"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT,  # asyncssh takes the end of one stream for the end of both
         start_new_session=True,
         cwd=Path.home(),
     )
-    await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
+    await process.redirect(stdin=child.stdin, stdout=child.stdout)
     rc = await asyncio.to_thread(child.wait)
     await process.stdout.drain()
-    await process.stderr.drain()
     process.exit(rc if rc >= 0 else 128 - rc)
 
 

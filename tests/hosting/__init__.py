@@ -1,0 +1,1 @@
+"""Hosts for tests: real sshds, and attempts to run on them."""
