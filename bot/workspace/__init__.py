@@ -5,6 +5,7 @@ It refuses what Slack refuses, in Slack's error strings; `control` documents the
 """
 
 from bot.workspace.client import ControlClient
+from bot.workspace.embedded import running_workspace
 from bot.workspace.refusal import Refusal
 from bot.workspace.roster import (
     APP_TOKEN,
@@ -19,7 +20,6 @@ from bot.workspace.roster import (
     SECOND_OPERATOR,
     VIEWER,
 )
-from bot.workspace.server import running_workspace
 
 __all__ = [
     "APP_TOKEN",

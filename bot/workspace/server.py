@@ -1,17 +1,15 @@
 """The HTTP server: Web API, Socket Mode, response URLs, files, control plane and page on one loopback port."""
 
 import asyncio
-import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import WSMsgType, web
 
 from bot.workspace import limits
-from bot.workspace.client import ControlClient
 from bot.workspace.content import read_content
 from bot.workspace.control import Control
 from bot.workspace.delivery import Connection, hello, too_many
@@ -52,6 +50,7 @@ class Server:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._runner: web.AppRunner | None = None
+        self._listening: socket.socket | None = None
 
     async def start(self, port: int) -> str:
         app = web.Application(middlewares=[loopback_only], client_max_size=64 * 2**20)
@@ -66,13 +65,17 @@ class Server:
         app.router.add_get("/page/{name}", self._page)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, HOST, port)
-        await site.start()
+        self._listening = socket.create_server((HOST, port))
+        await web.SockSite(self._runner, self._listening).start()
         self.workspace.base_url = f"http://{HOST}:{self._runner.addresses[0][1]}"
         self.workspace.sockets.start()
         return self.workspace.base_url
 
     async def stop(self) -> None:
+        if self._listening is not None:
+            # asyncio leaks a connection that it accepted and sets up while its server closes
+            asyncio.get_running_loop().remove_reader(self._listening)
+            await asyncio.sleep(0.01)
         self.workspace.changes.close()
         await self.workspace.sockets.stop()
         if self._runner is not None:
@@ -84,27 +87,27 @@ class Server:
         sockets, faults = self.workspace.sockets, self.workspace.faults
         if faults.take("refuse_socket") or request.query.get("ticket") not in sockets.tickets:
             return web.Response(status=503)
-        socket = web.WebSocketResponse(autoping=False, max_msg_size=0, timeout=0.5)
-        await socket.prepare(request)
+        link = web.WebSocketResponse(autoping=False, max_msg_size=0, timeout=0.5)
+        await link.prepare(request)
         if len(sockets.connections) >= limits.CONNECTIONS:
-            await socket.send_str(too_many(len(sockets.connections)))
-            await socket.close()
-            return socket
-        connection = Connection(socket=socket, transport=request.transport)
-        await socket.send_str(hello(len(sockets.connections) + 1, APP))
+            await link.send_str(too_many(len(sockets.connections)))
+            await link.close()
+            return link
+        connection = Connection(socket=link, transport=request.transport)
+        await link.send_str(hello(len(sockets.connections) + 1, APP))
         sockets.connections.append(connection)
         sockets.counters["sockets_opened"] += 1
         self.workspace.changes.note("connections", count=len(sockets.connections))
         try:
-            async for frame in socket:
+            async for frame in link:
                 if frame.type == WSMsgType.PING and not faults.take("no_pong"):
-                    await socket.pong(frame.data)
+                    await link.pong(frame.data)
                 elif frame.type == WSMsgType.TEXT:
                     sockets.accept(frame.data)
         finally:
             sockets.connections.remove(connection)
             self.workspace.changes.note("connections", count=len(sockets.connections))
-        return socket
+        return link
 
     async def _upload(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
@@ -164,29 +167,3 @@ class Server:
         return web.Response(
             body=path.read_bytes(), content_type=PAGE_TYPES[path.suffix], charset="utf-8", headers=headers
         )
-
-
-@contextmanager
-def running_workspace(port: int = 0, state: Path | None = None, **settings: Any) -> Iterator[ControlClient]:
-    """A workspace served from a thread of its own while the block runs; `settings` are Workspace's.
-
-    Yields a control client: its `base_url` and `api_url` are what clients need. Raises OSError if the port is taken.
-    """
-    loop = asyncio.new_event_loop()
-    server = Server(Workspace(state, **settings))
-    thread = threading.Thread(target=loop.run_forever, name="workspace")
-    thread.start()
-
-    def on_loop(work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
-
-    try:
-        yield ControlClient(on_loop(server.start(port)))
-    finally:
-        try:
-            on_loop(server.stop())
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
