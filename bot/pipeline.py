@@ -1,5 +1,6 @@
 """Pipeline files: YAML, checked by pydantic, unknown keys refused, every complaint with its line."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -142,28 +143,31 @@ class _Pipeline(_Strict):
     budget_s: float | None = Field(None, gt=0)
     stages: list[_Stage] = Field(min_length=1)
 
-    @model_validator(mode="after")
-    def _adds_up(self) -> "_Pipeline":
-        seen: list[str] = []
-        for stage in self.stages:
-            if stage.id in seen:
-                raise ValueError(f"stage {stage.id} appears twice")
-            for flag, source in stage.inputs.items():
-                if source not in seen:
-                    raise ValueError(f"stage {stage.id}: input {flag} names {source}, which does not come before it")
-            seen.append(stage.id)
-        planned = sum(stage.budget.seconds or 0 for stage in self.stages)
-        if self.budget_s is not None and planned > self.budget_s:
-            raise ValueError(f"the stages' budgets come to {planned:g} s, above budget_s {self.budget_s:g}")
-        return self
 
-
-def _within_budget(stage: StageSpec) -> None:
-    tokens, seconds = tokens_of(stage, {}), seconds_of(stage, {})
-    if stage.budget.tokens is not None and tokens > stage.budget.tokens:
-        raise ValueError(f"stage {stage.id}: estimated {tokens:.0f} tokens, budget {stage.budget.tokens}")
-    if stage.budget.seconds is not None and seconds > stage.budget.seconds:
-        raise ValueError(f"stage {stage.id}: estimated {seconds:.0f} s, budget {stage.budget.seconds:g} s")
+def _complaints(stages: tuple[StageSpec, ...], budget_s: float | None) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What does not fit between the parts of a file, with the place that says it."""
+    seen: list[str] = []
+    for i, stage in enumerate(stages):
+        at = ("stages", i)
+        if stage.id in seen:
+            yield (*at, "id"), f"stage {stage.id} appears twice"
+        for flag, source in stage.inputs.items():
+            if source not in seen:
+                yield (*at, "inputs", flag), f"input {flag} names stage {source}, which does not come before {stage.id}"
+        if isinstance(stage.estimate.count, str) and stage.estimate.count not in [p.name for p in stage.params]:
+            yield (*at, "estimate", "count"), f"stage {stage.id} has no setting {stage.estimate.count}"
+        tokens, seconds, budget = tokens_of(stage, {}), seconds_of(stage, {}), stage.budget
+        if budget.tokens is not None and tokens > budget.tokens:
+            yield (*at, "budget", "tokens"), f"stage {stage.id}: estimated {tokens:.0f} tokens, budget {budget.tokens}"
+        if budget.seconds is not None and seconds > budget.seconds:
+            yield (
+                (*at, "budget", "seconds"),
+                f"stage {stage.id}: estimated {seconds:.0f} s, budget {budget.seconds:g} s",
+            )
+        seen.append(stage.id)
+    planned = sum(stage.budget.seconds or 0 for stage in stages)
+    if budget_s is not None and planned > budget_s:
+        yield ("budget_s",), f"the stages' budgets come to {planned:g} s, above budget_s {budget_s:g}"
 
 
 def check_value(param: core.Param, value: core.Value | None) -> None:
@@ -193,11 +197,8 @@ def load_pipeline(path: Path) -> Pipeline:
     document = read_yaml(path)
     raw = validate(document, pydantic.TypeAdapter(_Pipeline))
     stages = tuple(stage.to_core(raw.host, path.parent) for stage in raw.stages)
-    for i, stage in enumerate(stages):
-        try:
-            _within_budget(stage)
-        except ValueError as error:
-            raise ConfigError(str(error), document.where(("stages", i, "budget"))) from error
+    for location, complaint in _complaints(stages, raw.budget_s):
+        raise ConfigError(complaint, document.where(location))
     return Pipeline(
         name=raw.name,
         title=raw.title,

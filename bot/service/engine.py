@@ -62,9 +62,8 @@ class Engine:
             self._wake.set()
 
     def tick(self) -> None:
-        """Once a second: keep the lease, poll what is due, wake the loop. Raises LeaseLost."""
+        """Once a second: keep the lease, wake the loop. Raises LeaseLost."""
         self._renew()
-        self.polls.tick()
         self._wake.set()
 
     def _renew(self) -> None:
@@ -77,7 +76,7 @@ class Engine:
         while not self._stop.is_set():
             self._wake.wait(_IDLE_S)
             self._wake.clear()
-            for part in (self._drain, self._carry, self._redraw.take):
+            for part in (self._drain, self._carry, self.polls.tick, self._redraw.take):
                 self._guarded(part)
 
     def _guarded(self, part: Callable[[], None]) -> None:

@@ -15,9 +15,9 @@ from bot.core.inbound import InboundEvent
 from bot.core.machine import plan_run
 from bot.core.model import Phase, Run
 from bot.core.orders import Order
-from bot.core.reading import read
 from bot.core.reading.context import Context, EditedOrder
 from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.reader import read
 from bot.core.summary import answers, words
 from bot.service import context, views
 from bot.service.desk import Desk

@@ -1,0 +1,135 @@
+"""What every store promises. SQLite here; any other backend passes the same suite."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.store import Conflict, Store, open_store
+from bot.core import events
+from bot.core.cards import say
+from bot.core.effects import Launch, Post, Withdraw
+from bot.core.machine import step
+from bot.core.orders import Order
+from bot.core.stored import Posted
+from tests.unit.core.story import Story
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = open_store(f"sqlite:///{tmp_path}/bot.db")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def story(store: Store) -> Story:
+    made = Story()
+    store.add_run(made.run, 1, made.effects, NOW)
+    return made
+
+
+def order(claim: str, text: str = "continue") -> Order:
+    return Order(run="r1", claim=claim, ts="1.0", who="U1", at=NOW, text=text, intents=(), outcome="done")
+
+
+def test_an_event_is_claimed_once_by_whoever_comes_first(store: Store, tmp_path: Path) -> None:
+    other = open_store(f"sqlite:///{tmp_path}/bot.db")
+    assert store.claim("T/C/1/message", NOW, {"a": 1})
+    assert not store.claim("T/C/1/message", NOW, {"a": 1}) and not other.claim("T/C/1/message", NOW, {"a": 1})
+    [(event_id, body)] = other.pending_events()
+    assert body == {"a": 1} and store.event_outcome("T/C/1/message") is None
+    store.handled(event_id, NOW, "done")
+    assert store.pending_events() == [] and other.event_outcome("T/C/1/message") == "done"
+    other.close()
+
+
+def test_a_run_comes_back_as_it_was_saved(store: Store, story: Story) -> None:
+    story.to_gate_after_train()
+    store.save(story.run, 0, (), NOW)
+    assert store.run("r1") == story.run
+    assert [run.id for run in store.all_runs(live_only=True)] == ["r1"]
+    with pytest.raises(KeyError):
+        store.run("r2")
+
+
+def test_of_two_saves_from_one_version_one_wins(store: Store, story: Story) -> None:
+    after, effects = step(story.run, events.Hold(at=NOW, by="U1"), story.pipeline)
+    store.save(after, 0, effects, NOW)
+    with pytest.raises(Conflict):
+        store.save(after, 0, effects, NOW)
+
+
+def test_a_refused_save_leaves_nothing_behind(store: Store, story: Story) -> None:
+    before = len(store.due_effects(NOW))
+    with pytest.raises(Conflict):
+        store.save(story.run, 99, (Post(key="x", card=say("x")),), NOW, order=order("a"))
+    assert len(store.due_effects(NOW)) == before and store.orders() == []
+
+
+def test_a_launch_is_withdrawn_or_begun_never_both(store: Store, story: Story) -> None:
+    launch = Launch(key="a/launch", attempt="a", not_before=NOW + timedelta(seconds=10))
+    store.add_effects("r1", (launch,), NOW)
+    assert all(e.effect != launch for e in store.due_effects(NOW)), "not before the undo window is over"
+    [due] = [e for e in store.due_effects(NOW + timedelta(seconds=10)) if e.effect == launch]
+    store.begin_effect(due.id, NOW)
+    with pytest.raises(Conflict):
+        store.save(story.run, 0, (Withdraw(key="a/launch"),), NOW)
+    other = Launch(key="b/launch", attempt="b", not_before=NOW)
+    store.add_effects("r1", (other,), NOW)
+    [due] = [e for e in store.due_effects(NOW) if e.effect == other]
+    store.save(story.run, 0, (Withdraw(key="b/launch"),), NOW)
+    with pytest.raises(Conflict):
+        store.begin_effect(due.id, NOW)
+
+
+def test_an_order_is_carried_out_once(store: Store, story: Story) -> None:
+    store.save(story.run, 0, (), NOW, order=order("T/C/1/message#0"))
+    with pytest.raises(store.duplicate):
+        store.save(story.run, 0, (Post(key="y", card=say("y")),), NOW, order=order("T/C/1/message#0"))
+    assert len(store.orders("r1")) == 1
+    assert all(e.effect.key != "y" for e in store.due_effects(NOW))
+
+
+def test_the_audit_log_shows_what_was_changed(store: Store, story: Story, tmp_path: Path) -> None:
+    import sqlite3
+
+    for n in range(3):
+        store.save(story.run, 0, (), NOW, order=order(f"c#{n}", f"text {n}"))
+    assert store.verify_orders() == (3, None)
+    with sqlite3.connect(tmp_path / "bot.db") as raw:
+        raw.execute("update orders set body = replace(body, 'text 1', 'text 9') where id = 2")
+    raw.close()
+    assert store.verify_orders() == (3, 2)
+    with sqlite3.connect(tmp_path / "bot.db") as raw:
+        raw.execute("delete from orders where id = 2")
+    raw.close()
+    assert store.verify_orders() == (2, 3)
+
+
+def test_one_lease_at_a_time(store: Store) -> None:
+    assert store.take_lease("a", 0.0, 30.0) == "a"
+    assert store.take_lease("b", 29.0, 30.0) == "a"
+    assert store.take_lease("a", 29.0, 30.0) == "a"
+    assert store.take_lease("b", 60.0, 30.0) == "b", "an expired lease is free"
+    store.drop_lease("b")
+    assert store.take_lease("a", 61.0, 30.0) == "a"
+
+
+def test_posts_are_found_by_key_and_place(store: Store) -> None:
+    posted = Posted(key="r1/status", run="r1", channel="C1", ts="5.5", thread_ts=None, at="now", digest="d")
+    store.add_post(posted)
+    store.redrawn("r1/status", "e")
+    found = store.post("r1/status")
+    assert found is not None and (found.digest, found.ts) == ("e", "5.5")
+    assert store.run_at("C1", "5.5") == "r1" and store.run_at("C2", "5.5") is None
+
+
+def test_cursors_are_kept(store: Store) -> None:
+    assert store.cursor("heard") is None
+    store.set_cursor("heard", "1.0")
+    store.set_cursor("heard", "2.0")
+    assert store.cursor("heard") == "2.0"

@@ -1,0 +1,95 @@
+"""What a host is asked to run."""
+
+from dataclasses import replace
+
+import pytest
+
+from bot.config import HostConfig
+from bot.core.pipeline import Pipeline, StageSpec
+from bot.errors import ConfigError
+from bot.service.specs import attempt_spec, interpreter
+from tests.unit.core.story import Story
+
+HOST = HostConfig(kind="local", env={"HF_HOME": "{home}/hf"}, secrets=["HF_TOKEN"])
+
+
+def with_stage(story: Story, name: str, **changes: object) -> Pipeline:
+    stages = tuple(replace(s, **changes) if s.id == name else s for s in story.pipeline.stages)
+    return replace(story.pipeline, stages=stages, vars={"target": "{root}/models/kimi", "deep": "{target}/x"})
+
+
+def test_a_verb_gets_its_flags_inputs_and_settings() -> None:
+    story = Story()
+    story.to_gate_after_extract()
+    story.advance(set={"lr": 2e-4})
+    story.proof()
+    story.begin()
+    story.work()
+    story.proof()
+    pipeline = with_stage(
+        story,
+        "train",
+        args={"target": "{target}", "batch_size": "2"},
+        inputs={"features": "extract"},
+        secrets=("WANDB",),
+    )
+    spec = attempt_spec(story.run, story.last(), pipeline, HOST, "/venv/bin/python", "d1")
+    assert spec.argv == [
+        *("/venv/bin/python", "-m", "runner", "train", "--out", "{root}/runs/r1/train"),
+        *(
+            "--target",
+            "{root}/models/kimi",
+            "--batch-size",
+            "2",
+            "--features",
+            "{root}/runs/r1/extract",
+            "--lr",
+            "0.0002",
+        ),
+    ]
+    assert spec.secrets == ["HF_TOKEN", "WANDB"], "names only"
+    assert (spec.env, spec.cwd, spec.out) == ({"HF_HOME": "{home}/hf"}, "{code}", "{root}/runs/r1/train")
+    assert spec.token == "r1-train-1.seed"
+
+
+def test_evidence_is_made_of_the_work_s_output_by_an_attempt_of_its_own() -> None:
+    story = Story()
+    story.to_gate_after_extract()
+    story.advance()
+    pipeline = with_stage(story, "extract", verify_args={"target": "{deep}", "samples": "{stage:synth}"})
+    spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
+    assert spec.attempt == "r1-extract-1.check1" and spec.out is None
+    assert spec.argv == [
+        *("python3", "-m", "runner", "verify", "extract", "--subject", "{root}/runs/r1/extract", "--quick"),
+        *("--target", "{root}/models/kimi/x", "--samples", "{root}/runs/r1/synth"),
+    ]
+
+
+def test_a_placeholder_that_nothing_fills_is_refused() -> None:
+    story = Story()
+    story.advance()
+    pipeline = with_stage(story, "synth", args={"target": "{nowhere}"})
+    with pytest.raises(ConfigError, match="nowhere"):
+        attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
+
+
+def test_braces_in_other_text_are_left_alone() -> None:
+    story = Story()
+    story.advance()
+    stage = StageSpec(id="synth", title="synth", command=("bash", "-c", 'echo "${A}" {1..3} {"a":1}'), host="box1")
+    pipeline = replace(story.pipeline, stages=(stage, *story.pipeline.stages[1:]))
+    spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
+    assert spec.argv[2] == 'echo "${A}" {1..3} {"a":1}'
+
+
+@pytest.mark.parametrize(
+    ("python", "expected"),
+    [
+        ("~/venv/bin/python", "{home}/venv/bin/python"),
+        ("python3", "python3"),
+        ("/opt/py", "/opt/py"),
+        (".venv/bin/p", "/co/.venv/bin/p"),
+    ],
+)
+def test_whose_python_it_is(python: str, expected: str) -> None:
+    assert interpreter(HostConfig(kind="ssh", python=python), lambda name: "/co/" + name) == expected
