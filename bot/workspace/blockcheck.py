@@ -151,11 +151,11 @@ def _check_table(block: Block, pointer: str) -> Complaints:
                 yield at(f"unsupported type: {kind}", f"{where}/type")
             elif kind == "rich_text":
                 yield from check_rich_text(cell, where)
-            elif kind == "raw_text":
+            else:
                 total += len(str(cell.get("text", "")))
                 yield from check_length(cell.get("text"), limits.TABLE_TEXT, f"{where}/text")
-            elif not isinstance(cell.get("value"), int | float):
-                yield at("must be a number", f"{where}/value")
+                if kind == "raw_number" and not isinstance(cell.get("value"), int | float):
+                    yield at("must be a number", f"{where}/value")
     if total > limits.TABLE_TEXT:
         yield at(f"must be less than {limits.TABLE_TEXT + 1} characters in all", f"{pointer}/rows")
 

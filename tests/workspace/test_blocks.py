@@ -91,6 +91,10 @@ def test_the_cards_we_use_pass() -> None:
             table([{"type": "raw_text", "text": ""}]),
             "must be more than 0 characters [json-pointer:/blocks/0/rows/0/0/text]",
         ),
+        (
+            table([{"type": "raw_number", "text": "2.28×", "value": "2.28"}]),
+            "must be a number [json-pointer:/blocks/0/rows/0/0/value]",
+        ),
         ({"type": "image", "image_url": "https://x/y.png"}, "must be a string [json-pointer:/blocks/0/alt_text]"),
         (
             {"type": "rich_text", "elements": [{"type": "bold"}]},

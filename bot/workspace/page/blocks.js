@@ -100,8 +100,7 @@ function table(block) {
 }
 
 function cellText(part) {
-  if (part.type === "rich_text") return richText(part);
-  return part.type === "raw_number" ? String(part.value) : plain(part.text);
+  return part.type === "rich_text" ? richText(part) : plain(part.text);
 }
 
 const SIGNS = { pending: "", in_progress: "", complete: "✓", error: "✕" };
