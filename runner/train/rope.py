@@ -1,0 +1,117 @@
+"""Rotary position embedding: the variants that the draft layer can be trained with and SGLang's Llama can serve."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from runner.protocol.errors import StageError
+
+VARIANTS = ("default", "linear", "llama3", "yarn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rope:
+    """`theta` and `scaling` as they stand in a Hugging Face config (`scaling` without rope_theta; {} for plain)."""
+
+    theta: float
+    scaling: dict[str, Any]
+    max_positions: int
+
+    @property
+    def variant(self) -> str:
+        return str(self.scaling.get("rope_type") or self.scaling.get("type") or "default")
+
+
+def read_rope(config: dict[str, Any], choice: str = "target") -> Rope:
+    """The RoPE settings of a text config, in the old (`rope_theta`, `rope_scaling`) or the new spelling.
+
+    Raises StageError for a variant whose served form is not known to equal the trained one.
+    """
+    scaling = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+    theta = float(scaling.pop("rope_theta", None) or config.get("rope_theta") or 10000.0)
+    if scaling.get("rope_type", scaling.get("type")) == "default" or choice == "default":
+        scaling = {}
+    rope = Rope(theta=theta, scaling=scaling, max_positions=int(config.get("max_position_embeddings") or 2048))
+    partial = float(config.get("partial_rotary_factor") or 1.0)
+    deepseek = any(scaling.get(key) for key in ("mscale", "mscale_all_dim"))
+    if rope.variant not in VARIANTS or partial != 1.0 or deepseek:
+        raise StageError(
+            f"RoPE of the target ({scaling or {'partial_rotary_factor': partial}}) has no equal in SGLang's drafter",
+            "--rope default trains and exports plain RoPE with the target's theta",
+        )
+    return rope
+
+
+def frequencies(rope: Rope, head_dim: int) -> tuple[Tensor, float]:
+    """Inverse frequencies [head_dim / 2] in fp32, and the factor on cos and sin."""
+    exponent = torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim
+    plain = 1.0 / rope.theta**exponent
+    if rope.variant == "default":
+        return plain, 1.0
+    factor = float(rope.scaling["factor"])
+    if rope.variant == "linear":
+        return plain / factor, 1.0
+    if rope.variant == "llama3":
+        return _llama3(plain, rope, factor), 1.0
+    return _yarn(plain, rope, factor, head_dim)
+
+
+def _llama3(plain: Tensor, rope: Rope, factor: float) -> Tensor:
+    """Long waves are slowed by `factor`, short ones kept, those between interpolated (Llama 3.1)."""
+    original = float(rope.scaling["original_max_position_embeddings"])
+    low, high = float(rope.scaling["low_freq_factor"]), float(rope.scaling["high_freq_factor"])
+    wavelength = 2 * math.pi / plain
+    smooth = ((original / wavelength - low) / (high - low)).clamp(0, 1)
+    return (1 - smooth) * plain / factor + smooth * plain
+
+
+def _yarn(plain: Tensor, rope: Rope, factor: float, head_dim: int) -> tuple[Tensor, float]:
+    """YaRN (arXiv 2309.00071): a ramp between interpolated and plain frequencies, and a factor on both sides."""
+    original = float(rope.scaling.get("original_max_position_embeddings") or rope.max_positions)
+
+    def dimension(rotations: float) -> float:
+        return head_dim * math.log(original / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
+
+    low = max(math.floor(dimension(float(rope.scaling.get("beta_fast") or 32))), 0)
+    high = min(math.ceil(dimension(float(rope.scaling.get("beta_slow") or 1))), head_dim - 1)
+    ramp = ((torch.arange(head_dim // 2, dtype=torch.float32) - low) / max(high - low, 0.001)).clamp(0, 1)
+    given = rope.scaling.get("attention_factor")
+    attention = float(given) if given is not None else (0.1 * math.log(factor) + 1.0 if factor > 1 else 1.0)
+    return plain / factor * ramp + plain * (1 - ramp), attention
+
+
+def tables(rope: Rope, head_dim: int, positions: int) -> tuple[Tensor, Tensor]:
+    """cos and sin [positions, head_dim / 2] in fp32."""
+    inverse, factor = frequencies(rope, head_dim)
+    angles = torch.arange(positions, dtype=torch.float32)[:, None] * inverse
+    return angles.cos() * factor, angles.sin() * factor
+
+
+class _Rotate(torch.autograd.Function):
+    """Rotation by given angles. Its gradient is the rotation back, so no input need be kept."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        return _turn(x, cos, sin)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        cos, sin = ctx.saved_tensors
+        return _turn(grad, cos, -sin), None, None
+
+
+def _turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+def rotate(x_NHD: Tensor, cos_ND: Tensor, sin_ND: Tensor) -> Tensor:
+    """Rotate heads [N, heads, head_dim] by angles [N, head_dim / 2], halves as Llama pairs them."""
+    out: Tensor = _Rotate.apply(  # type: ignore[no-untyped-call]
+        x_NHD, cos_ND[:, None].to(x_NHD.dtype), sin_ND[:, None].to(x_NHD.dtype)
+    )
+    return out

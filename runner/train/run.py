@@ -1,0 +1,38 @@
+"""One training run from settings to result."""
+
+from typing import Any
+
+from runner.stage import status, write_result
+from runner.train.batches import Source
+from runner.train.config import TrainConfig
+from runner.train.features import open_features
+from runner.train.finish import Captured, finish, write_plan
+from runner.train.loop import Loop
+from runner.train.ranks import Ranks
+from runner.train.setup import prepare
+
+
+def train(config: TrainConfig) -> None:
+    """Open the features and train. Raises StageError."""
+    source, captured = open_features(config)
+    train_on(config, source, captured)
+
+
+def train_on(config: TrainConfig, source: Source, captured: Captured) -> dict[str, Any]:
+    """Train on `source`; the first rank exports and writes `result.json`."""
+    ranks = Ranks.join(config.device)
+    try:
+        config.out.mkdir(parents=True, exist_ok=True)
+        session = prepare(config, source, len(captured.indices), ranks)
+        loop = Loop(session, status())
+        if ranks.first:
+            write_plan(session, captured)
+        loop.run()
+        if not ranks.first:
+            return {}
+        numbers = finish(loop)
+        write_result(config.out, "train", **numbers)
+        status().update("done", message=f"{numbers['steps']} steps, drafter in {numbers['draft']}", force=True)
+        return numbers
+    finally:
+        ranks.leave()

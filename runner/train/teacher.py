@@ -1,0 +1,59 @@
+"""The target's own prediction at supervised rows, over the draft vocabulary, once a pack.
+
+The choice of the whole vocabulary (is it inside the draft's?) is asked of every conversation once in a run and
+kept: four bytes a row. It is computed a conversation at a time, so that it cannot depend on how packs were filled.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+VOCAB_CHUNK = 32768
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetHead:
+    """The frozen head of the target [V, H], its rows of the draft vocabulary [Vd, H], and the map."""
+
+    full_VH: Tensor
+    draft_DH: Tensor
+    draft_of_V: Tensor  # int64 [V]: draft id, or -1
+
+    @staticmethod
+    def make(full_VH: Tensor, kept_D: Tensor) -> "TargetHead":
+        """`kept_D`: target ids of the draft vocabulary, ascending."""
+        draft_of = torch.full((full_VH.shape[0],), -1, dtype=torch.int64, device=full_VH.device)
+        draft_of[kept_D] = torch.arange(len(kept_D), device=full_VH.device)
+        return TargetHead(full_VH=full_VH, draft_DH=full_VH[kept_D].contiguous(), draft_of_V=draft_of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teacher:
+    """Of one pack: which supervised rows are kept [R]; of the kept ones [T] the best draft id and softmax, fp32."""
+
+    kept_R: Tensor
+    best_T: Tensor
+    probabilities_TD: Tensor
+
+
+@torch.no_grad()
+def best_ids(last_RH: Tensor, head_VH: Tensor) -> Tensor:
+    """The target's first choice [R] over its whole vocabulary, ties to the lower id; logits a chunk at a time."""
+    best_value = last_RH.new_full((last_RH.shape[0],), -torch.inf, dtype=torch.float32)
+    best = torch.zeros(last_RH.shape[0], dtype=torch.int64, device=last_RH.device)
+    for start in range(0, head_VH.shape[0], VOCAB_CHUNK):
+        value, index = torch.matmul(last_RH, head_VH[start : start + VOCAB_CHUNK].t()).float().max(dim=-1)
+        better = value > best_value
+        best = torch.where(better, index + start, best)
+        best_value = torch.where(better, value, best_value)
+    return best
+
+
+@torch.no_grad()
+def teach(last_RH: Tensor, best_R: Tensor, head: TargetHead) -> Teacher:
+    """The teacher of a pack from the last hidden states of its supervised rows and their first choices."""
+    draft_best = head.draft_of_V[best_R]
+    kept = draft_best >= 0
+    logits = torch.matmul(last_RH[kept], head.draft_DH.t())
+    return Teacher(kept_R=kept, best_T=draft_best[kept], probabilities_TD=torch.softmax(logits.float(), dim=-1))
