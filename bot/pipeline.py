@@ -12,7 +12,7 @@ from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, StageSpec, s
 from bot.errors import ConfigError
 from bot.yamlfile import read_yaml, validate
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,40}$")]
 Scalar = int | float | bool | str
 
 
