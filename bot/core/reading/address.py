@@ -60,14 +60,14 @@ def _in_thread(message: Message, context: Context) -> Addressed:
         more = {"candidates": _candidates(context)}
         return Addressed(answer=Intent(kind=Kind.ASK, rule="no_such_run", why="unknown_run", more=more))
     if _orders(message) and not (message.find(Tag.HOLD) and not message.find(*GO_TAGS, *END_TAGS)):
-        more = {"named": named.id, "thread": thread.id if thread else context.thread_run}
+        both = {"named": named.id, "thread": context.thread_run}
         return Addressed(
             answer=Intent(
                 kind=Kind.ASK,
                 rule="thread_names_other_run",
                 why="thread_names_other_run",
                 proposed=_proposed(message),
-                more=more,
+                more=both,
             )
         )
     return Addressed(run=named)
@@ -116,7 +116,9 @@ def _by_state(message: Message, context: Context) -> Addressed:
         return Addressed()
     if len(waiting) == 1:
         return Addressed(run=waiting[0])
-    stays = message.find(Tag.HOLD, Tag.STOP) or any(clause.loose_not for clause in message.clauses) or message.has(Tag.NO)
+    stays = (
+        message.find(Tag.HOLD, Tag.STOP) or any(clause.loose_not for clause in message.clauses) or message.has(Tag.NO)
+    )
     refuses = [act for act in message.acts if act.negated]
     if (stays or refuses) and not message.find(*GO_TAGS):
         ids = tuple(run.id for run in waiting or context.runs)
@@ -125,7 +127,12 @@ def _by_state(message: Message, context: Context) -> Addressed:
 
 
 def _meant(message: Message) -> bool:
-    return _orders(message) or bool(message.claims) or message.has(Tag.WHICH, Tag.VIEW, Tag.METRIC, Tag.NO) or message.asked
+    return (
+        _orders(message)
+        or bool(message.claims)
+        or message.has(Tag.WHICH, Tag.VIEW, Tag.METRIC, Tag.NO)
+        or message.asked
+    )
 
 
 def _which(message: Message, candidates: list[str]) -> Intent:

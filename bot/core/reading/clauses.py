@@ -13,15 +13,18 @@ from bot.core.reading.settings import Setting, find_settings
 
 # The order in which a word's classes are tried as what it orders.
 ORDER_TAGS = (
-    Tag.FRESH, Tag.RETRY, Tag.RESUME, Tag.PROCEED, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.HOLD,
+    Tag.FRESH, Tag.RETRY, Tag.RESUME, Tag.PROCEED, Tag.LGTM, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.HOLD,
     Tag.STOP, Tag.CANCEL, Tag.NUKE, Tag.ODD_KILL, Tag.UNDO, Tag.SKIP, Tag.EXTEND,
 )  # fmt: skip
-GO_TAGS = frozenset({Tag.PROCEED, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.RESUME, Tag.RETRY, Tag.FRESH})
+GO_TAGS = frozenset(
+    {Tag.PROCEED, Tag.LGTM, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.RESUME, Tag.RETRY, Tag.FRESH}
+)
+BARE_TAGS = frozenset({Tag.LGTM, Tag.YES, Tag.CONFIRM})  # mean something only as an answer
 END_TAGS = frozenset({Tag.STOP, Tag.CANCEL, Tag.NUKE, Tag.ODD_KILL})
 _OPENERS = (
     Tag.POLITE, Tag.FILLER, Tag.AND, Tag.PERMIT, Tag.YES, Tag.NO, Tag.NOT, Tag.NOW, Tag.BOT, Tag.PERSON, Tag.RUN,
-    Tag.PRAISE, Tag.LOOK, Tag.ACK, Tag.ONLY, Tag.GOOD, Tag.MODAL, Tag.HEDGE, Tag.SUBJECT, Tag.DONE, Tag.CONDITION, Tag.TO,
-    Tag.AUX, Tag.WH, Tag.JOKE, Tag.FIRST, Tag.GLUE,
+    Tag.PRAISE, Tag.LOOK, Tag.ACK, Tag.ONLY, Tag.GOOD, Tag.MODAL, Tag.HEDGE, Tag.SUBJECT, Tag.DONE, Tag.CONDITION,
+    Tag.TO, Tag.AUX, Tag.WH, Tag.JOKE, Tag.FIRST, Tag.GLUE, Tag.FILL, Tag.ADDRESS,
 )  # fmt: skip
 _REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
 _ENDS = (",", ";", ".", "!", "?", "(", ")", '"', "\n", ">", "=>", "->", "/", "[", "]", "{", "}", "|")
@@ -188,7 +191,7 @@ def _find_claims(items: Sequence[Item], used: set[int]) -> tuple[list[Claim], se
             claims.append(Claim(stage=stage, status="done" if item.has(Tag.DONE) else "good"))
             claimed |= span
             stage_at = None
-        elif not item.has(Tag.AUX, Tag.GLUE, Tag.REVIEW, Tag.NOUN, Tag.ARTICLE, Tag.HEDGE, Tag.NOT, Tag.RUN):
+        elif not item.has(Tag.AUX, Tag.GLUE, Tag.FILL, Tag.REVIEW, Tag.NOUN, Tag.ARTICLE, Tag.HEDGE, Tag.NOT, Tag.RUN):
             stage_at = None
     return claims, claimed, not_done
 
@@ -200,7 +203,9 @@ def _measured(items: Sequence[Item]) -> set[int]:
         end = at + 1
         if not item.has(Tag.METRIC):
             continue
-        while end < len(items) and (items[end].has(Tag.AUX, Tag.AT, Tag.GLUE) or items[end].is_mark("<", ">", "=", ":")):
+        while end < len(items) and (
+            items[end].has(Tag.AUX, Tag.AT, Tag.GLUE, Tag.FILL) or items[end].is_mark("<", ">", "=", ":")
+        ):
             end += 1
         if end < len(items) and items[end].has(Tag.NUMBER):
             spans |= set(range(at, end + 1))
@@ -217,7 +222,7 @@ def _claim_span(items: Sequence[Item], at: int, stage_at: int | None) -> set[int
     if after < len(items) and items[after].has(Tag.STAGE):
         return set(range(at, after + 1))
     start = at
-    while start > 0 and items[start - 1].has(Tag.AUX, Tag.GLUE, Tag.NOUN, Tag.ARTICLE):
+    while start > 0 and items[start - 1].has(Tag.AUX, Tag.GLUE, Tag.FILL, Tag.NOUN, Tag.ARTICLE):
         start -= 1
     return set(range(start, at + 1))
 
@@ -236,7 +241,7 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
             if follows_order:
                 acts[-1] = replace(acts[-1], negated=True)
             negated, loose = True, not follows_order
-        elif item.has(Tag.STAGE) and acts and acts[-1].stage is None and acts[-1].tag is not Tag.YES:
+        elif item.has(Tag.STAGE) and acts and acts[-1].stage is None and acts[-1].tag not in BARE_TAGS:
             acts[-1] = replace(acts[-1], stage=str(item.value))
         elif tag is not None:
             stage = str(item.value) if item.has(Tag.STAGE) else None

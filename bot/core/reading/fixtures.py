@@ -27,7 +27,9 @@ STAGES = (
 HOSTS = ParamSpec(name="host", type="host", choices=("box1", "box2"))
 GPUS = ParamSpec(name="gpus", type="gpus", low=0, high=7, aliases=("gpu",))
 TRAINING = (
-    ParamSpec(name="lr", type="float", low=1e-6, high=1e-2, aliases=("learning rate", "learning-rate"), stage="training"),
+    ParamSpec(
+        name="lr", type="float", low=1e-6, high=1e-2, aliases=("learning rate", "learning-rate"), stage="training"
+    ),
     ParamSpec(name="epochs", type="int", low=1, high=100, aliases=("epoch",), stage="training"),
     ParamSpec(name="batch_size", type="int", low=1, high=1024, aliases=("batch size", "bs"), stage="training"),
     ParamSpec(name="ttt_length", type="int", low=1, high=16, aliases=("ttt length", "ttt"), stage="training"),
@@ -80,15 +82,11 @@ FIXTURES: dict[str, Context] = {
     "G1c": replace(_TOP, mentioned=False),
     "G1x": replace(_G1, card_is_last=False),
     "G1d": replace(_TOP, place=Place.DIRECT, mentioned=False),
-    "V": replace(
-        _G1, runs=(replace(_R12, phase=Phase.BLOCKED, done=7912, percent=87.9, evidence="7912/9000"),)
-    ),
+    "V": replace(_G1, runs=(replace(_R12, phase=Phase.BLOCKED, done=7912, percent=87.9, evidence="7912/9000"),)),
     "R37": _thread(_EXTRACTING),
     "R100": _thread(replace(_EXTRACTING, phase=Phase.SETTLING, done=9000, percent=100.0)),
     "U": _thread(replace(_EXTRACTING, phase=Phase.UNKNOWN)),
-    "F": replace(
-        _thread(replace(_EXTRACTING, phase=Phase.FAILED, done=7290, percent=81.0)), card_is_last=True
-    ),
+    "F": replace(_thread(replace(_EXTRACTING, phase=Phase.FAILED, done=7290, percent=81.0)), card_is_last=True),
     "T62": _thread(_TRAINING),
     "S": _thread(replace(_TRAINING, phase=Phase.STALLED)),
     "GT": replace(_G1, runs=(replace(_R12, stage="training", gate_to="benchmark"),)),
@@ -108,9 +106,7 @@ FIXTURES: dict[str, Context] = {
         _TOP,
         runs=(_R12, _R14),
         card_is_last=True,
-        question=PendingQuestion(
-            kind=QuestionKind.WHICH_RUN, proposed="ADVANCE", candidates=("r12", "r14")
-        ),
+        question=PendingQuestion(kind=QuestionKind.WHICH_RUN, proposed="ADVANCE", candidates=("r12", "r14")),
     ),
     "N0": replace(_TOP, runs=()),
     "N0c": replace(_TOP, runs=(), mentioned=False),

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 _DRAWN = re.compile(r"(.)\1{2,}")
 
+_FINGERS = frozenset({"swapped", "doubled", "undoubled"})  # slips that seldom make another word
 SAFE_FROM, ACT_FROM, LONG_FROM = 3, 5, 7
 
 
@@ -37,12 +38,20 @@ def slip(typed: str, meant: str) -> str | None:
     return "undoubled" if meant[at] == meant[at - 1] else "dropped"
 
 
-def is_safe_slip(typed: str, meant: str) -> bool:
-    """Whether `typed` may be read as the harmless word `meant`."""
+def is_holding_slip(typed: str, meant: str) -> bool:
+    """Whether `typed` may be read as `meant`, which holds: nearly free."""
     if min(len(typed), len(meant)) < SAFE_FROM:
         return False
     kind = slip(typed, meant)
-    return kind is not None and (kind != "replaced" or len(meant) >= ACT_FROM)
+    return kind is not None and (kind != "replaced" or len(typed) >= ACT_FROM)
+
+
+def is_showing_slip(typed: str, meant: str) -> bool:
+    """Whether `typed` may be read as `meant`, which only shows or says something."""
+    if min(len(typed), len(meant)) < SAFE_FROM:
+        return False
+    kind = slip(typed, meant)
+    return kind is not None and (kind in _FINGERS or len(typed) >= ACT_FROM)
 
 
 def is_acting_slip(typed: str, meant: str) -> bool:
@@ -50,17 +59,18 @@ def is_acting_slip(typed: str, meant: str) -> bool:
     if min(len(typed), len(meant)) < ACT_FROM:
         return False
     kind = slip(typed, meant)
-    return kind is not None and (len(meant) >= LONG_FROM or kind in ("swapped", "doubled", "undoubled"))
+    return kind is not None and (len(meant) >= LONG_FROM or kind in _FINGERS)
 
 
-def closest(typed: str, safe: Iterable[str], acting: Iterable[str]) -> str | None:
-    """The known word that `typed` is one slip away from; a harmless one wins over one that acts."""
+def closest(typed: str, holding: Iterable[str], showing: Iterable[str], acting: Iterable[str]) -> str | None:
+    """The known word that `typed` is one slip away from; holding wins over showing, and that over acting."""
     if not typed.isascii() or not typed.isalpha():
         return None
-    for word in safe:
-        if is_safe_slip(typed, word):
-            return word
-    return next((word for word in acting if is_acting_slip(typed, word)), None)
+    for words, near in ((holding, is_holding_slip), (showing, is_showing_slip), (acting, is_acting_slip)):
+        for word in words:
+            if near(typed, word):
+                return word
+    return None
 
 
 def squeeze(word: str) -> str | None:

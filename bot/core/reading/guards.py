@@ -79,4 +79,3 @@ def _stale(intent: Intent, message: Message, context: Context) -> Intent:
         return intent
     age = {"age_h": round(context.age_s / 3600)} if context.age_s >= 3600 else {"age_min": round(context.age_s / 60)}
     return _as_question(intent, "stale", "stale_message", **age)
-

@@ -9,19 +9,20 @@ from bot.core.reading.emoji import classify
 from bot.core.reading.fuzzy import closest, squeeze
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.names import RUN_ID, Names
-from bot.core.reading.tokens import Token
+from bot.core.reading.tokens import MAX_TOKENS, Token
 from bot.core.reading.vocabulary import (
     ACTING,
     ACTING_SLIPS,
     BASE,
+    HOLDING_SLIPS,
     ORDINARY,
-    SAFE_SLIPS,
+    SHOWING_SLIPS,
     Entry,
     cut_han,
 )
 
 _PLAIN = {"bot": Tag.BOT, "person": Tag.PERSON, "link": Tag.LINK}
-_MAX_SLIPS = 40  # unknown words looked up by slip; a longer message has no order in it anyway
+_MAX_SLIPS = 12  # unknown words looked up by slip; a longer message has no order in it anyway
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Item:
 
     def has(self, *tags: Tag) -> bool:
         """Whether it belongs to any of these classes."""
-        return any(tag in self.tags for tag in tags)
+        return not self.tags.isdisjoint(tags)
 
     def is_mark(self, *marks: str) -> bool:
         """Whether it is one of these punctuation marks ("\\n" for a line break)."""
@@ -45,7 +46,7 @@ class Item:
 
 def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
     """Read tokens left to right, the longest known form first; a name of this moment wins a tie."""
-    tokens = _cut_scripts(tokens)
+    tokens = _cut_scripts(tokens)[:MAX_TOKENS]
     words = [token.text if token.kind in ("word", "number") else "\0" for token in tokens]
     items: list[Item] = []
     slips = 0
@@ -70,6 +71,8 @@ def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
 def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:
     out: list[Token] = []
     for token in tokens:
+        if len(out) >= MAX_TOKENS:
+            break
         if token.kind == "word" and token.text[0] >= "\u3040" and not "\uac00" <= token.text[0] <= "\ud7a3":
             out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text))
         else:
@@ -114,7 +117,8 @@ def _spell(token: Token, names: Names, try_slips: bool) -> Item:
         drawn = frozenset({Tag.HYPE}) if entry.tags & ACTING else entry.tags
         return Item(drawn, word, entry.value, guessed=True)
     if try_slips and word not in ORDINARY and word.isascii():
-        meant = closest(word, SAFE_SLIPS.get(word[0], ()), ACTING_SLIPS.get(word[0], ())) or names.slip(word)
+        near = [slips.get(word[0], ()) for slips in (HOLDING_SLIPS, SHOWING_SLIPS, ACTING_SLIPS)]
+        meant = closest(word, *near) or names.slip(word)
         if meant is not None:
             entry = BASE.entries.get((meant,)) or names.vocabulary.entries[(meant,)]
             return Item(entry.tags, meant, entry.value, guessed=True)

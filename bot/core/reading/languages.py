@@ -14,46 +14,57 @@ GERMAN = {
     Tag.FILLER: "ja|passt|gut|in ordnung|jawohl|klar|genau|jo|gerne",
     Tag.NO: "nein|nee|nö",
     Tag.NOT: "nicht|nie|niemals|kein|keine|keinen",
-    Tag.HOLD: "noch nicht|warte|warten|moment|momentchen|stopp|anhalten|noch warten|jetzt nicht|nicht jetzt|bitte warten",
+    Tag.HOLD: """
+        noch nicht|warte|warten|moment|momentchen|stopp|anhalten|noch warten|jetzt nicht|nicht jetzt
+        |bitte warten
+    """,
     Tag.LATER: "später|morgen|gleich|nachher",
     Tag.CONDITION: "wenn|falls|sobald|erst",
     Tag.DONE: "fertig|erledigt|abgeschlossen",
     Tag.POLITE: "danke|bitte",
     Tag.PRAISE: "super|toll|weiter so",
     Tag.HEDGE: "vielleicht|glaube|los|los geht's|los gehts|starten|starte|abbrechen|abbruch|soll|sollen",
-    Tag.GLUE: "mit|dem|der|die|das|und|jetzt|es|ich|wir",
+    Tag.FILL: "mit|dem|der|die|das|und|jetzt|es|ich|wir",
 }
 SPANISH = {
     Tag.PROCEED: "continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede",
     Tag.FILLER: "vale|sí|dale|bueno|bien|claro|de acuerdo|listo",
-    Tag.HOLD: "espera|espere|esperen|alto|detente|detener|todavía no|todavia no|aún no|aun no|ahora no|no sigas|no continúes|no continues|no continuar|un momento",
+    Tag.HOLD: """
+        espera|espere|esperen|alto|detente|detener|todavía no|todavia no|aún no|aun no|ahora no|no sigas
+        |no continúes|no continues|no continuar|un momento
+    """,
     Tag.NOT: "nunca|jamás|tampoco",
     Tag.LATER: "luego|mañana|después|más tarde",
     Tag.CONDITION: "si|cuando",
     Tag.DONE: "terminado|terminó|acabado",
     Tag.POLITE: "gracias|por favor",
     Tag.HEDGE: "quizás|quizá|tal vez|creo|cancela|cancelar|empieza|empezar|iniciar",
-    Tag.GLUE: "con|el|la|y|que|ya|para",
+    Tag.FILL: "con|el|la|y|que|ya|para",
 }
 FRENCH = {
     Tag.PROCEED: "continuez|continuer|vas y|allez y|poursuis|poursuivez|poursuivre",
     Tag.FILLER: "oui|d'accord|c'est bon|ça marche|ouais|bien|on y va|go ahead alors",
     Tag.NO: "non",
     Tag.NOT: "ne|n'|pas|jamais|n'y|aucun|ne pas",
-    Tag.HOLD: "attends|attendez|attendre|arrête|arrêtez|arrete|pas encore|pas maintenant|un instant|une minute",
+    Tag.HOLD: """
+        attends|attendez|attendre|arrête|arrêtez|arrete|pas encore|pas maintenant|un instant|une minute
+    """,
     Tag.LATER: "demain|plus tard|après|tout à l'heure",
     Tag.CONDITION: "quand|dès que|lorsque",
     Tag.DONE: "fini|terminé|terminée|prêt",
     Tag.POLITE: "merci|s'il te plaît|s'il te plait|s'il vous plaît|stp|svp",
     Tag.HEDGE: "peut être|je pense|annule|annuler|lance|lancer|démarre",
-    Tag.GLUE: "avec|le|les|et|à|je|tu|on|maintenant|c'est",
+    Tag.FILL: "avec|le|les|et|à|je|tu|on|maintenant|c'est",
 }
 RUSSIAN = {
     Tag.PROCEED: "продолжай|продолжайте|продолжить|продолжаем|поехали|давай дальше|вперёд|вперед",
     Tag.FILLER: "да|давай|ок|хорошо|ладно|дальше|ага|отлично|окей",
     Tag.NO: "нет|неа",
     Tag.NOT: "не|ни|никогда|нельзя|без",
-    Tag.HOLD: "стой|стоп|подожди|подождите|погоди|погодите|жди|ждем|ждём|не надо|пока не|ещё не|еще не|рано|пока рано|пауза|пока нет|ещё нет|еще нет|не сейчас|остановись",
+    Tag.HOLD: """
+        стой|стоп|подожди|подождите|погоди|погодите|жди|ждем|ждём|не надо|пока не|ещё не|еще не|рано
+        |пока рано|пауза|пока нет|ещё нет|еще нет|не сейчас|остановись
+    """,
     Tag.LATER: "потом|позже|завтра|попозже",
     Tag.CONDITION: "если|когда|после|пока",
     Tag.DONE: "готово|готов|закончено|завершено|сделано",
@@ -61,7 +72,7 @@ RUSSIAN = {
     Tag.PRAISE: "круто|класс|молодец|супер",
     Tag.HEDGE: "может|наверное|думаю|можно|отмена|отмени|запускай|запусти|запустить|начинай|убей",
     Tag.WH: "как|что|почему|сколько|кто",
-    Tag.GLUE: "это|и|с|уже|я|мы|экстракция|обучение",
+    Tag.FILL: "это|и|с|уже|я|мы|экстракция|обучение",
 }
 CHINESE = {
     Tag.PROCEED: "继续|請繼續|繼續|继续吧|继续进行",
@@ -77,10 +88,16 @@ CHINESE = {
     Tag.MODAL: "吗|么|能不能|可不可以|是否|要不要",
 }
 JAPANESE = {
-    Tag.PROCEED: "続けて|続けてください|続けて下さい|続行|続行して|続行してください|進めて|進めてください|進めて下さい|進んで",
+    Tag.PROCEED: """
+        続けて|続けてください|続けて下さい|続行|続行して|続行してください|進めて|進めてください|進めて下さい
+        |進んで
+    """,
     Tag.FILLER: "はい|うん|了解|大丈夫|いいよ|いいです|お願いします|お願い|オーケー|わかりました|では|開始|開始して",
     Tag.NO: "いいえ|いや|だめ|ダメ|駄目",
-    Tag.HOLD: "待って|待ってください|待って下さい|ちょっと待って|まだ|止めて|止めてください|やめて|やめてください|ストップ|停止|続けないで|続けないでください|進めないで|中止|保留|止まれ",
+    Tag.HOLD: """
+        待って|待ってください|待って下さい|ちょっと待って|まだ|止めて|止めてください|やめて|やめてください
+        |ストップ|停止|続けないで|続けないでください|進めないで|中止|保留|止まれ
+    """,
     Tag.LATER: "後で|あとで|明日",
     Tag.CONDITION: "なら|たら|まで|から",
     Tag.DONE: "終わった|終わりました|完了|完了しました|できた",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, split_clauses
+from bot.core.reading.clauses import GO_TAGS, Act, Clause, split_clauses
+from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
 from bot.core.reading.lexicon import Tag
@@ -15,18 +17,7 @@ from bot.core.reading.normalise import Cleaned
 from bot.core.reading.settings import Setting
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 
-# Words that may stand in an order, or beside it, without changing what it orders.
-_NEUTRAL = frozenset(
-    {
-        Tag.GLUE, Tag.ARTICLE, Tag.POLITE, Tag.FILLER, Tag.PRAISE, Tag.NOW, Tag.AND, Tag.TO, Tag.ON, Tag.ONLY, Tag.BOUND,
-        Tag.DONE, Tag.GOOD, Tag.STAGE, Tag.RUN, Tag.NOUN, Tag.PERMIT, Tag.LOOK, Tag.ACK, Tag.BOT, Tag.SET, Tag.REVIEW,
-        Tag.SUITE, Tag.BOTH, Tag.METRIC, Tag.MODEL, Tag.MY, Tag.MARK,
-    }
-)  # fmt: skip
-_ORDERS = GO_TAGS | END_TAGS | {Tag.HOLD, Tag.UNDO, Tag.SKIP, Tag.EXTEND, Tag.AGAIN, Tag.KEEP}
-_BESIDE = _NEUTRAL | {Tag.AUX, Tag.SUBJECT, Tag.NUMBER, Tag.AT, Tag.IN, Tag.PERSON, Tag.PARAM}
 _INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
-_VAGUE = 2  # unknown words that an aside about what was looked at may hold
 
 
 @dataclass(frozen=True)
@@ -118,7 +109,7 @@ def parse(cleaned: Cleaned, names: Names) -> Message:
 
 def asks(clause: Clause) -> bool:
     """Whether a clause has the form of a question: it opens with who/why, "should we", or "is it"."""
-    skip = (Tag.POLITE, Tag.FILLER, Tag.BOT, Tag.AND, Tag.RUN, Tag.BUT, Tag.PRAISE)
+    skip = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.RUN, Tag.BUT, Tag.PRAISE)
     first = next((item for item in clause.items if not item.has(*skip, Tag.MARK) or item.has(Tag.MODAL)), None)
     return first is not None and (
         first.has(Tag.WH, Tag.MODAL)
@@ -145,8 +136,16 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
+    yield "bulk", message.named(Tag.BULK, Tag.BOTH) and bool(message.find(*GO_TAGS)) and not message.runs
+    yield "unclear", _contradicts_itself(message)
     yield "precondition", message.has(Tag.BUT) and not _but_sets(message)
-    yield "unclear", not _understood(message)
+    yield "unclear", not all(understood(clause) for clause in message.clauses)
+
+
+def _contradicts_itself(message: Message) -> bool:
+    """Two values for one parameter."""
+    names = [setting.name for setting in message.settings]
+    return len(set(names)) < len(names)
 
 
 def _half_quoted(message: Message) -> bool:
@@ -167,8 +166,7 @@ def _milestone(message: Message) -> bool:
 
 
 def _pairs(items: Collection[Item]) -> Iterable[tuple[Item, Item]]:
-    ordered = list(items)
-    return zip(ordered, ordered[1:], strict=False)
+    return itertools.pairwise(items)
 
 
 def _against_emoji(message: Message) -> bool:
@@ -182,26 +180,6 @@ def _but_sets(message: Message) -> bool:
         if at is None:
             continue
         tail = [item for i, item in enumerate(clause.items) if i > at and i not in clause.used]
-        if not clause.settings or not all(item.has(*_NEUTRAL) for item in tail):
+        if not clause.settings or not all(item.has(*AFTER) for item in tail):
             return False
     return True
-
-
-def _understood(message: Message) -> bool:
-    """Whether every word is known, and none beside the orders is of a kind that could change them."""
-    return all(_clause_understood(clause) for clause in message.clauses)
-
-
-def _clause_understood(clause: Clause) -> bool:
-    rest = list(clause.rest())
-    if any(act.tag is not Tag.YES for act in clause.acts) or clause.settings:
-        allowed = _NEUTRAL | _ORDERS | {Tag.BUT, Tag.AT, Tag.HYPE, Tag.BAD, Tag.NAN, Tag.RELATIVE, Tag.BULK}
-        starts = [act.at for act in clause.acts]
-        told = any(clause.items[i].has(Tag.SUBJECT, Tag.AUX, Tag.PAST) for i in _outside(clause) if i < max(starts, default=0))
-        return not told and all(item.has(*allowed) for item in rest)
-    vague = sum(not item.has(*_BESIDE, *_ORDERS, Tag.BAD, Tag.NAN, Tag.HYPE, Tag.BULK, Tag.BUT) for item in rest)
-    return vague == 0 or (vague <= _VAGUE and clause.items[0].has(Tag.REVIEW, Tag.SUBJECT) and clause.has(Tag.REVIEW))
-
-
-def _outside(clause: Clause) -> Iterable[int]:
-    return (i for i in range(len(clause.items)) if i not in clause.used)

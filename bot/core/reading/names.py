@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from bot.core.reading.context import Context, ParamSpec, StageView
+from bot.core.reading.context import Context, ParamSpec, PipelineView, StageView
 from bot.core.reading.fuzzy import ACT_FROM, is_acting_slip
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.vocabulary import Vocabulary
@@ -46,16 +47,31 @@ class Names:
 
 def collect(context: Context) -> Names:
     """All names that may be understood in this context; a model word shared by two runs names neither."""
+    named = tuple((run.id, run.names) for run in context.runs)
+    known = tuple(dict.fromkeys((run.stages, run.params, run.suites) for run in context.runs))
+    return _collect(named, known, context.pipelines)
+
+
+_Known = tuple[tuple[StageView, ...], tuple[ParamSpec, ...], tuple[str, ...]]
+
+
+@lru_cache(maxsize=64)
+def _collect(
+    named: tuple[tuple[str, tuple[str, ...]], ...],
+    known: tuple[_Known, ...],
+    pipelines: tuple[PipelineView, ...],
+) -> Names:
     names = Names()
-    for run in context.runs:
-        _add_stages(names, run.stages)
-        for name in run.names:
-            sharing = [other.id for other in context.runs if name in other.names]
-            names.add(name, Tag.RUN, run.id if len(sharing) == 1 else None)
-        _add_params(names, run.params)
-        for suite in run.suites:
+    for run, own in named:
+        for name in own:
+            shared = sum(name in others for _, others in named) > 1
+            names.add(name, Tag.RUN, None if shared else run)
+    for stages, params, suites in known:
+        _add_stages(names, stages)
+        _add_params(names, params)
+        for suite in suites:
             names.add(suite, Tag.SUITE, suite)
-    for pipeline in context.pipelines:
+    for pipeline in pipelines:
         _add_stages(names, pipeline.stages)
         _add_params(names, pipeline.params)
         for model in pipeline.models:

@@ -10,17 +10,21 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-MAX_CHARS = 1500  # bounds the work; a longer message is read up to here and never acts
+MAX_CHARS = 800  # bounds the work; a longer message is read up to here and never acts
 
 _INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xFE0E, 0xFE0F, *range(0x2061, 0x2065)])
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _QUOTE_MARKS = {ord(c): "'" for c in "‘’‚‛ʼ′´＇"} | {ord(c): '"' for c in "“”„‟«»″「」『』＂"}
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
-_SPACES = dict.fromkeys(map(ord, "\t\r\x0b\x0c\x85\xa0\u1680\u180e\u202f\u205f\u3000") , " ") | dict.fromkeys(range(0x2000, 0x200B), " ")
+_SPACES = dict.fromkeys(map(ord, "\t\r\x0b\x0c\x85\xa0\u1680\u180e\u202f\u205f\u3000"), " ") | dict.fromkeys(
+    range(0x2000, 0x200B), " "
+)
 _BREAKS = {0x2028: "\n", 0x2029: "\n"}
 _PUNCTUATION = {
     ord(a): b
-    for a, b in zip("，、。．！？；：（）％＝～…·•；¿¡", [*",,..!?;:()%=", " ", ". ", " ", " ", ";", "", ""], strict=True)
+    for a, b in zip(
+        "，、。．！？；：（）％＝～…·•；¿¡", [*",,..!?;:()%=", " ", ". ", " ", " ", ";", "", ""], strict=True
+    )
 }
 _ARROWS = dict.fromkeys(map(ord, "→⇒➡➜➔⟶↦▶►"), " > ")
 _TABLE = _INVISIBLE | _QUOTE_MARKS | _DASHES | _SPACES | _BREAKS | _PUNCTUATION | _ARROWS
@@ -30,7 +34,10 @@ _STRUCK = re.compile(r"(?<![\w~])~(?=\S)([^~\n]*\S)~(?![\w~])")
 _LINK = re.compile(r"<(?:https?|mailto|tel|ftp):[^<>]*>|\b(?:https?://|www\.)[^\s<>]+")
 _MENTION = re.compile(r"<(@|#|!)([^<>|\s]+)(?:\|[^<>]*)?>")
 _MARKUP = re.compile(r"(?<![\w*_])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_])|`+")
-_SIGNATURE = re.compile(r"^\s*(?:--\s*$|(?:sent|gesendet|envoyé|enviado) (?:from|with|via|von|de|desde) (?:my|meinem|mon|mi)?\b)", re.IGNORECASE)
+_SIGNATURE = re.compile(
+    r"^\s*(?:--\s*$|(?:sent|gesendet|envoyé|enviado) (?:from|with|via|von|de|desde) (?:my|meinem|mon|mi)?\b)",
+    re.IGNORECASE,
+)
 _KELVIN = "\u212a"
 
 # Private-use stand-ins, so that the tokeniser sees one character for what Slack wraps in <>.

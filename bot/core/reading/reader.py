@@ -56,7 +56,7 @@ def _read(message: Message, context: Context) -> tuple[Intent, ...]:
             return tuple(_proceed(run, context) for run in picked)
     if question is not None and kind is QuestionKind.CANCEL_CONFIRM:
         run = context.find(question.run)
-        if run is not None:
+        if run is not None and set(message.runs) <= {run.id}:
             answered = decide(pending.CANCEL_RULES, Moment(message=message, run=run, context=context))
             if answered is not None:
                 return (answered,)

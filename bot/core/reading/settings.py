@@ -97,7 +97,9 @@ def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) 
 
 def _opening(items: Sequence[Item], at: int) -> int:
     """Where "use the", "set", "lower" before a value begin."""
-    while at > 0 and (items[at - 1].has(Tag.SET, Tag.RELATIVE, Tag.ARTICLE, Tag.AT) or items[at - 1].text == "only"):
+    while at > 0 and (
+        items[at - 1].has(Tag.SET, Tag.RELATIVE, Tag.ARTICLE, Tag.AT, Tag.ON) or items[at - 1].text == "only"
+    ):
         at -= 1
     return at
 
@@ -179,6 +181,9 @@ def _unknown(items: Sequence[Item], at: int, item: Item) -> tuple[Setting, set[i
     if not item.has(Tag.UNKNOWN, Tag.NOUN, Tag.SUITE):
         return None
     after = at + 1
+    alone = len(items) == 2 and at == 0 and items[1].has(Tag.NUMBER) and item.has(Tag.UNKNOWN)
+    if alone:
+        return Setting(name=item.text, problem="unknown_param"), {0, 1}
     equals = after < len(items) and items[after].is_mark("=", "==")
     set_before = at > 0 and items[at - 1].has(Tag.SET) and item.has(Tag.UNKNOWN)
     if set_before:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from bot.core.reading.normalise import BOT, LINK, PERSON
 
-MAX_TOKENS = 120  # bounds the work after MAX_CHARS has
+MAX_TOKENS = 80  # bounds the work after MAX_CHARS has
 
 NUMBER = r"[+-]?(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?"
-_EMOJI_CHAR = "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u3297\u3299\U0001f000-\U0001faff\u00a9\u00ae\u203c\u2049\u2139"
+_EMOJI_CHAR = "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u3297\u3299\U0001f000-\U0001faff\u203c\u2049\u2139"
 _SKIN_TONE = re.compile("[\U0001f3fb-\U0001f3ff]|:skin-tone-\\d:")
 _TOKEN = re.compile(
     rf"""
-    (?P<emoji> :[a-z0-9_+'-]*[a-z+][a-z0-9_+'-]*: | :\+1: | :-1: | :100: | [{_EMOJI_CHAR}] )
+    (?P<emoji> :[a-z0-9_+'-]*[a-z+][a-z0-9_+'-]*: | :\+1: | :-1: | :100: | [:;]-?[()/|\\dp](?!\w) | [{_EMOJI_CHAR}] )
   | (?P<chunk> (?:(?<![\w.])[+-])?[^\W_](?:[\w'.+/-]*\w)? (?:,\d+)* (?:[\w.+-]*\w)? %? | \.\d[\w-]*)
   | (?P<break> \n+ )
   | (?P<mark> => | -> | == | \^c\b | [^\s\w] | _ )
@@ -55,7 +55,7 @@ def _cut(match: re.Match[str], spaced: bool, known: Collection[str]) -> list[Tok
     if text in (BOT, PERSON, LINK):
         return [Token(kind={BOT: "bot", PERSON: "person", LINK: "link"}[text], text=text, spaced=spaced)]
     if match["emoji"]:
-        return [Token(kind="emoji", text=text.strip(":") if len(text) > 1 else text, spaced=spaced)]
+        return [Token(kind="emoji", text=text.strip(":") if text[-1] == ":" else text, spaced=spaced)]
     if match["chunk"]:
         return _cut_chunk(text, spaced, known)
     return [Token(kind="break" if match["break"] else "mark", text=text, spaced=spaced)]

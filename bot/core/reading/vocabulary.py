@@ -11,11 +11,12 @@ from bot.core.reading.lexicon import Tag
 
 ACTING = frozenset(
     {
-        Tag.PROCEED, Tag.YES, Tag.BEGIN, Tag.DO_STAGE, Tag.RESUME, Tag.RETRY, Tag.FRESH, Tag.CANCEL,
+        Tag.PROCEED, Tag.LGTM, Tag.YES, Tag.BEGIN, Tag.DO_STAGE, Tag.RESUME, Tag.RETRY, Tag.FRESH, Tag.CANCEL,
         Tag.NUKE, Tag.STAGE, Tag.EXTEND, Tag.CONFIRM, Tag.SKIP, Tag.WAIVE,
     }
 )  # fmt: skip
-_SAFE_SLIPS = (Tag.HOLD, Tag.STOP, Tag.NOT, Tag.VIEW, Tag.METRIC, Tag.POLITE, Tag.LATER, Tag.DONE)
+_HOLDING_SLIPS = (Tag.HOLD, Tag.STOP, Tag.NOT)
+_SHOWING_SLIPS = (Tag.VIEW, Tag.METRIC, Tag.POLITE, Tag.LATER, Tag.DONE)
 _ACTING_SLIPS = (Tag.PROCEED, Tag.BEGIN, Tag.RESUME, Tag.RETRY, Tag.CANCEL)
 _HAN_FIRST = "\u3040"
 
@@ -94,7 +95,8 @@ def _slips(tags: tuple[Tag, ...]) -> dict[str, tuple[str, ...]]:
     return {letter: tuple(words) for letter, words in by_letter.items()}
 
 
-SAFE_SLIPS = _slips(_SAFE_SLIPS)
+HOLDING_SLIPS = _slips(_HOLDING_SLIPS)
+SHOWING_SLIPS = _slips(_SHOWING_SLIPS)
 ACTING_SLIPS = _slips(_ACTING_SLIPS)
 HAN_LONGEST = max(len(p[0]) for p in BASE.entries if len(p) == 1 and p[0][0] >= _HAN_FIRST)
 
@@ -105,7 +107,9 @@ def cut_han(run: str) -> list[str]:
     rest = ""
     at = 0
     while at < len(run):
-        size = next((n for n in range(min(HAN_LONGEST, len(run) - at), 0, -1) if (run[at : at + n],) in BASE.entries), 0)
+        size = next(
+            (n for n in range(min(HAN_LONGEST, len(run) - at), 0, -1) if (run[at : at + n],) in BASE.entries), 0
+        )
         if size == 0:
             rest += run[at]
             at += 1

@@ -36,7 +36,7 @@ def nothing_said(moment: Moment) -> Answer:
 
 def to_somebody_else(moment: Moment) -> Answer:
     """It opens with the mention of a person, and the bot is not mentioned before."""
-    first = next((item for item in moment.message.whole.items if not item.has(Tag.MARK, Tag.POLITE)), None)
+    first = next((item for item in moment.message.whole.items if not item.has(Tag.MARK, Tag.POLITE, Tag.ADDRESS)), None)
     if first is None or not first.has(Tag.PERSON) or moment.message.find(Tag.HOLD):
         return None
     return ignore("to_somebody_else")
@@ -48,7 +48,7 @@ def question_about_the_run(moment: Moment) -> Answer:
         return None
     firsts = [_first(clause.items) for clause in moment.message.clauses]
     opens_wh = any(first and (first.has(Tag.WH) or first.text.startswith(_WH_WORDS)) for first in firsts)
-    return _show(moment) if opens_wh else None
+    return _show(moment, asked=True) if opens_wh else None
 
 
 def view_or_metric(moment: Moment) -> Answer:
@@ -57,22 +57,26 @@ def view_or_metric(moment: Moment) -> Answer:
     asked = message.asked or message.has(Tag.SHOW)
     if message.acts and not asked:
         return None
-    praised = message.has(Tag.PRAISE) and not any(item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items)
+    praised = message.has(Tag.PRAISE) and not any(
+        item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items
+    )
     named = message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
     if asked or named:
-        return _show(moment)
+        return _show(moment, asked=message.asked)
     return None
 
 
 def _first(items: tuple[Item, ...]) -> Item | None:
-    return next((item for item in items if not item.has(Tag.POLITE, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)), None)
+    return next(
+        (item for item in items if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)), None
+    )
 
 
-def _show(moment: Moment) -> Intent | None:
+def _show(moment: Moment, *, asked: bool) -> Intent | None:
     message = moment.message
     unknown = sum(item.has(Tag.UNKNOWN, Tag.TIME, Tag.LINK) for item in message.words)
     about = sum(item.has(*_ABOUT) for item in message.words)
-    if unknown > about or (unknown and not message.asked):
+    if unknown > about or (unknown and not asked):
         return None
     chosen = _chosen(message.items)
     if chosen is not None:
@@ -84,7 +88,7 @@ def _show(moment: Moment) -> Intent | None:
         return show("plan", moment)
     if about or (message.asked and not unknown and any(asks(clause) for clause in message.clauses)):
         return show("summary", moment)
-    return show("summary", moment) if message.only(Tag.GOOD, Tag.FILLER, Tag.GLUE) and message.asked else None
+    return show("summary", moment) if message.only(Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL) and message.asked else None
 
 
 def _chosen(items: tuple[Item, ...]) -> Item | None:
@@ -114,7 +118,8 @@ def _view(moment: Moment, item: Item) -> Intent:
 def extension(moment: Moment) -> Answer:
     """ "generate 5k more": more of the same data, proposed with its cost."""
     message = moment.message
-    if not message.find(Tag.EXTEND) or not message.has(Tag.MORE, Tag.NUMBER):
+    again = any(act.tag is Tag.DO_STAGE and act.stage == moment.run.stage for act in moment.go)
+    if not (message.find(Tag.EXTEND) or (again and message.has(Tag.MORE))) or not message.has(Tag.MORE, Tag.NUMBER):
         return None
     if not message.has(Tag.MORE) and not message.has(Tag.NOUN):
         return None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.lexicon import Tag
-from bot.core.reading.rules import asking
-from bot.core.reading.rules.gate import _is_stray, asked_whether_to_wait
+from bot.core.reading.rules import asking, stay
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
 from bot.core.reading.rules.running import emoji_alone
+from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.rules.times import timing
 
 _AGAIN = (Tag.RETRY, Tag.RESUME)
@@ -51,7 +51,7 @@ def retry(moment: Moment) -> Answer:
     bare_again = message.has(Tag.AGAIN) and not moment.go and len(message.words) <= 3
     if not again and not bare_again:
         return None
-    if _is_stray(moment):
+    if is_stray(moment):
         return ignore("nothing_said")
     why = moment.objection("complaint")
     if why is None and (len(again) < len(moment.go) or message.claims):
@@ -60,9 +60,10 @@ def retry(moment: Moment) -> Answer:
         return ask(why or "unclear", moment, "RETRY", **timing(moment, why or ""))
     if any(act.stage not in (None, run.stage) for act in again):
         return ask("wrong_stage", moment, "RETRY")
-    return Intent(
-        kind=Kind.RETRY, rule="", run=run.id, stage=run.stage, set=moment.values, more={"mode": "resume"}
-    )
+    strange = moment.setting_of_another_stage(run.stage)
+    if strange is not None:
+        return ask("unknown_param", moment, "RETRY", param=strange.name)
+    return Intent(kind=Kind.RETRY, rule="", run=run.id, stage=run.stage, set=moment.values, more={"mode": "resume"})
 
 
 def claim_or_order(moment: Moment) -> Answer:
@@ -72,7 +73,7 @@ def claim_or_order(moment: Moment) -> Answer:
         return ask("question", moment, "RETRY")
     if message.asked or not (moment.go or message.claims):
         return None
-    if _is_stray(moment) or (not moment.go and message.named(Tag.UNKNOWN, Tag.SUBJECT)):
+    if is_stray(moment) or (not moment.go and message.named(Tag.UNKNOWN, Tag.SUBJECT)):
         return ignore("nothing_said")
     if any(claim.status == "done" for claim in message.claims):
         return ask("claim_contradicted", moment)
@@ -85,7 +86,7 @@ def nothing_runs(moment: Moment) -> Answer:
     """There is nothing left to stop."""
     if not moment.ends and not moment.message.find(Tag.UNDO):
         return None
-    return ignore("nothing_said") if _is_stray(moment) else ask("nothing_running", moment)
+    return ignore("nothing_said") if is_stray(moment) else ask("nothing_running", moment)
 
 
 def values(moment: Moment) -> Answer:
@@ -113,7 +114,7 @@ RULES: tuple[Rule, ...] = (
     emoji_alone,
     asking.to_somebody_else,
     asking.question_about_the_run,
-    asked_whether_to_wait,
+    stay.asked_whether_to_wait,
     from_scratch,
     leave_it,
     nothing_runs,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bot.core.reading.lexicon import Tag
-from bot.core.reading.rules import asking
-from bot.core.reading.rules.gate import _is_stray, bad_value, bench
+from bot.core.reading.rules import asking, bench, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
+from bot.core.reading.rules.stray import is_stray
 
 
 def emoji_alone(moment: Moment) -> Answer:
@@ -35,14 +35,12 @@ def nothing_to_order(moment: Moment) -> Answer:
     message = moment.message
     if not (moment.go or moment.ends or message.find(Tag.UNDO)):
         return None
-    if _is_stray(moment) or all(act.tag is Tag.YES for act in message.acts):
+    if is_stray(moment) or all(act.tag is Tag.YES for act in message.acts):
         return ignore("nothing_said")
     if moment.ends or message.find(Tag.UNDO):
         return ask("nothing_running", moment)
     again = any(act.tag in (Tag.RETRY, Tag.FRESH, Tag.RESUME) for act in moment.go)
     return ask("nothing_failed" if again else "nothing_waiting", moment)
-
-
 
 
 RULES: tuple[Rule, ...] = (
@@ -52,8 +50,8 @@ RULES: tuple[Rule, ...] = (
     asking.to_somebody_else,
     asking.question_about_the_run,
     negated,
-    bad_value,
-    bench,
+    values.bad_value,
+    bench.bench,
     bench_values,
     asking.extension,
     nothing_to_order,

@@ -10,7 +10,7 @@ from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 from bot.core.reading.settings import parse_number
 
-_OPENING = (Tag.POLITE, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)
+_OPENING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)
 
 
 def read_without_run(message: Message, context: Context) -> Intent:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act
 from bot.core.reading.context import Context, RunView
-from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.intent import Claim, Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 from bot.core.reading.settings import Setting
@@ -54,6 +54,18 @@ class Moment:
         return any(view.id == stage and view.role == "bench" for view in self.run.stages)
 
     @property
+    def coming(self) -> list[str]:
+        """The stages that passing the open gate starts, up to the one it is named after."""
+        first, last = self.index(self.run.stage), self.index(self.run.gate_to)
+        return [view.id for at, view in enumerate(self.run.stages) if first < at <= last]
+
+    @property
+    def claim(self) -> Claim | None:
+        """What was said to be so, about the run's stage unless another is named."""
+        claims = self.message.claims
+        return Claim(stage=claims[0].stage or self.run.stage, status=claims[0].status) if claims else None
+
+    @property
     def values(self) -> dict[str, Any]:
         """The values asked for, by parameter name."""
         return {setting.name: setting.value for setting in self.message.settings if setting.value is not None}
@@ -62,6 +74,13 @@ class Moment:
     def problem(self) -> Setting | None:
         """The first value that cannot be taken as it stands."""
         return next((setting for setting in self.message.settings if setting.problem), None)
+
+    def setting_of_another_stage(self, *stages: str | None) -> Setting | None:
+        """The first value that belongs to none of these stages."""
+        for setting in self.message.settings:
+            if setting.spec is not None and setting.spec.stage not in (None, *stages):
+                return setting
+        return None
 
     def objection(self, *passed: str) -> str | None:
         """The first thing that keeps an order from being carried out, apart from those passed over."""

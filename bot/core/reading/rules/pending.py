@@ -34,8 +34,10 @@ def confirmed(moment: Moment) -> Answer:
     if not ends and not yes and not short:
         return None
     why = moment.objection("complaint")
-    bare_cancel = [item.text for item in message.words] == ["cancel"]
-    if why is None and (len(yes) < len(moment.go) or message.settings or bare_cancel):
+    # "cancel" after "Cancel r12?" may take back the question as well as confirm it.
+    doubtful = [item.text for item in message.words] in (["cancel"], ["cancel", "that"])
+    praised = message.claims or message.has(Tag.GOOD, Tag.PRAISE)
+    if why is None and (len(yes) < len(moment.go) or message.settings or doubtful or praised):
         why = "unclear"
     if why is None and any(act.stage not in (None, moment.run.stage) for act in ends):
         why = "wrong_stage"
@@ -53,7 +55,7 @@ def neither_yes_nor_no(moment: Moment) -> Answer:
         if any(item.has(Tag.HOLD) for item in message.emoji):
             return hold(moment, declines="CANCEL")
         return ask("ack_emoji", moment, "CANCEL")
-    if message.only(Tag.FILLER, Tag.POLITE, Tag.GOOD) and message.named(Tag.FILLER, Tag.GOOD):
+    if message.only(Tag.FILLER, Tag.POLITE, Tag.GOOD, Tag.LGTM) and message.named(Tag.FILLER, Tag.GOOD, Tag.LGTM):
         return ask("filler", moment, "CANCEL")
     return ask("unclear", moment, "CANCEL") if moment.go or moment.ends else None
 
@@ -69,7 +71,7 @@ def which_run(message: Message, question: PendingQuestion) -> tuple[list[str], I
     every = list(question.candidates)
     against = message.named(Tag.NOT) or message.has(Tag.NO)
     if message.named(Tag.NEITHER) or (against or message.find(Tag.HOLD, Tag.STOP, Tag.CANCEL)):
-        named = [run for run in message.runs]
+        named = list(message.runs)
         if named:
             return [], _which(question)
         return [], Intent(kind=Kind.HOLD, rule="none_of_them", run=tuple(every))
@@ -80,14 +82,14 @@ def which_run(message: Message, question: PendingQuestion) -> tuple[list[str], I
         return [], Intent(kind=Kind.ASK, rule="no_such_candidate", why="unknown_run", more={"candidates": every})
     if message.named(Tag.BOTH):
         return every, None
-    if picked and all(item.has(*_PICKING) for item in message.words):
+    if picked and all(item.has(*_PICKING) or item.text in ("run", "one") for item in message.words):
         return picked, None
     return [], _which(question) if message.words or message.emoji else None
 
 
 _PICKING = (
-    Tag.RUN, Tag.NUMBER, Tag.FIRST, Tag.SECOND, Tag.POLITE, Tag.AND, Tag.ARTICLE, Tag.NOUN, Tag.GLUE, Tag.PROCEED,
-    Tag.YES, Tag.FILLER, Tag.BEGIN, Tag.NOW, Tag.STAGE, Tag.SET, Tag.ON, Tag.TO, Tag.ONLY,
+    Tag.RUN, Tag.NUMBER, Tag.FIRST, Tag.SECOND, Tag.POLITE, Tag.AND, Tag.ARTICLE, Tag.PROCEED, Tag.YES, Tag.FILLER,
+    Tag.BEGIN, Tag.NOW, Tag.STAGE, Tag.ONLY,
 )  # fmt: skip
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from bot.core.reading.clauses import BARE_TAGS
 from bot.core.reading.context import Phase
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking
-from bot.core.reading.rules.gate import _is_stray
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
+from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.rules.times import timing
 
 JUST_STARTED_S = 120.0
 STARTED_RECENTLY_S = 15 * 60.0
 _REDO = (Tag.RETRY, Tag.FRESH)
-_BARE = (Tag.YES, Tag.CONFIRM)
 _SHORT = 5  # a misspelt order word shorter than this cancels nothing
 
 
@@ -34,7 +34,7 @@ def deletes_too(moment: Moment) -> Answer:
     """ "nuke it": stop it, or delete what it made as well?"""
     if not moment.message.find(Tag.NUKE):
         return None
-    return ignore("nothing_said") if _stray_end(moment) else ask("delete_data_too", moment, "CANCEL")
+    return ignore("nothing_said") if is_stray(moment) else ask("delete_data_too", moment, "CANCEL")
 
 
 def told_to_keep_running(moment: Moment) -> Answer:
@@ -62,10 +62,10 @@ def stop_it(moment: Moment) -> Answer:
     ends = moment.ends
     if not ends or moment.message.named(Tag.WAIVE):
         return None
-    if _stray_end(moment):
+    if is_stray(moment):
         return ignore("nothing_said")
     run, message = moment.run, moment.message
-    if message.has(Tag.BULK):
+    if message.has(Tag.BULK, Tag.BOTH):
         return ask("bulk", moment, "CANCEL")
     why = moment.objection("complaint")
     if why is None and any(act.guessed and len(act.text) < _SHORT for act in ends):
@@ -81,10 +81,6 @@ def stop_it(moment: Moment) -> Answer:
     if run.phase is Phase.UNKNOWN:
         return ask("cannot_reach", moment, "CANCEL")
     return Intent(kind=Kind.CANCEL, rule="", run=run.id, stage=run.stage)
-
-
-def _stray_end(moment: Moment) -> bool:
-    return _is_stray(moment)
 
 
 def asked_whether_to_wait(moment: Moment) -> Answer:
@@ -168,9 +164,9 @@ def claim_or_order_too_early(moment: Moment) -> Answer:
         return None
     if not moment.go and message.named(Tag.UNKNOWN, Tag.TIME, Tag.SUBJECT):
         return None
-    if all(act.tag in _BARE for act in moment.go) and not done:
+    if all(act.tag in BARE_TAGS for act in moment.go) and not done:
         return ignore("nothing_said") if not moment.context.card_is_last else ask("not_waiting", moment)
-    if not done and _is_stray(moment):
+    if not done and is_stray(moment):
         return ignore("nothing_said")
     if run.phase is Phase.UNKNOWN:
         return ask("cannot_verify", moment)

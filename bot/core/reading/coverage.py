@@ -1,0 +1,82 @@
+"""Whether every word of a clause is understood, and none is of a kind that could turn an order into talk.
+
+The verbs of orders are everyday words ("go team", "run the numbers", "go check the logs"), so what may
+stand behind one is a short list; before it and beside it more is allowed.
+"""
+
+from __future__ import annotations
+
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Clause
+from bot.core.reading.items import Item
+from bot.core.reading.lexicon import Tag
+
+_ORDERS = GO_TAGS | END_TAGS | {Tag.HOLD, Tag.UNDO, Tag.SKIP, Tag.EXTEND}
+_ORNAMENT = frozenset({Tag.LOOK, Tag.ACK, Tag.BOT, Tag.MARK})
+
+AFTER = _ORNAMENT | {
+    Tag.POLITE, Tag.NOW, Tag.AND, Tag.ARTICLE, Tag.GLUE, Tag.ONLY, Tag.RUN, Tag.STAGE, Tag.SUITE, Tag.BOTH, Tag.MODEL,
+    Tag.MY, Tag.PERMIT, Tag.BUT, Tag.BULK, Tag.AGAIN, Tag.WAIVE,
+}  # fmt: skip
+_BEFORE = AFTER | {
+    Tag.FILLER, Tag.PRAISE, Tag.ADDRESS, Tag.GOOD, Tag.DONE, Tag.BOUND, Tag.METRIC, Tag.BAD, Tag.NAN,
+}  # fmt: skip
+_BESIDE = _BEFORE | {
+    Tag.FILL, Tag.NOUN, Tag.REVIEW, Tag.SET, Tag.AUX, Tag.SUBJECT, Tag.NUMBER, Tag.AT, Tag.IN, Tag.ON, Tag.TO,
+    Tag.PERSON, Tag.PARAM, Tag.STATE, Tag.KEEP,
+}  # fmt: skip
+_OBJECTS = frozenset({"run", "job", "jobs", "stage", "step", "pipeline", "process", "gate", "one", "card"})
+_WITH = frozenset({"with", "using", "w", "w/"})
+_OK = frozenset({"ok", "okay"})
+_VAGUE = 2  # unknown words that an aside about what was looked at may hold
+
+
+def understood(clause: Clause) -> bool:
+    """Whether nothing in the clause is unknown or out of place."""
+    if clause.acts or clause.settings:
+        return _order_understood(clause)
+    rest = list(clause.rest())
+    vague = sum(not _is(item, _BESIDE | _ORDERS) for item in rest)
+    looked = clause.has(Tag.REVIEW) and clause.items[0].has(Tag.REVIEW, Tag.SUBJECT)
+    return vague == 0 or (vague <= _VAGUE and looked)
+
+
+def _is(item: Item, tags: frozenset[Tag]) -> bool:
+    return bool(item.tags & tags) or (Tag.HYPE in item.tags and item.value == "emoji")
+
+
+def _order_understood(clause: Clause) -> bool:
+    first = min((act.at for act in clause.acts), default=len(clause.items))
+    if clause.acts and clause.acts[-1].text == "run" and clause.acts[-1].at == len(clause.items) - 1:
+        return False
+    for at, item in enumerate(clause.items):
+        if at in clause.used:
+            if at > first and not _set_or_stage(clause, at):
+                return False
+            continue
+        if at < first and not (_is(item, _BEFORE) or _assessed(clause, at)):
+            return False
+        if at >= first and not (_is(item, AFTER | _ORDERS) or _fits(clause, at, item)):
+            return False
+    return True
+
+
+def _set_or_stage(clause: Clause, at: int) -> bool:
+    """Whether a used-up item behind the verb is a value or says what was measured, not a claim ("go over")."""
+    return bool(clause.settings) or any(item.has(Tag.STAGE, Tag.METRIC) for item in clause.items[: at + 1])
+
+
+def _assessed(clause: Clause, at: int) -> bool:
+    """ "logs look good continue": nouns and looking may stand before the verb when a verdict follows."""
+    item = clause.items[at]
+    verdict = any(other.has(Tag.GOOD) for other in clause.items[at:])
+    return verdict and item.has(Tag.NOUN, Tag.REVIEW, Tag.AUX, Tag.FILL)
+
+
+def _fits(clause: Clause, at: int, item: Item) -> bool:
+    """The few other words behind a verb, each only in its place."""
+    after = clause.items[at + 1] if at + 1 < len(clause.items) else None
+    if item.has(Tag.TO, Tag.ON) or item.text == "for":
+        return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MODEL, Tag.MY)
+    if item.text in _WITH:
+        return after is not None
+    return item.text in _OBJECTS or item.text in _OK

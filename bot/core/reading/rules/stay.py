@@ -1,0 +1,95 @@
+"""Words that keep a gate shut: wait, not yet, later, no; and what asks because it says both."""
+
+from __future__ import annotations
+
+from bot.core.reading.clauses import BARE_TAGS, Clause
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.message import asks
+from bot.core.reading.rules.moment import Answer, Moment, ask, hold, ignore
+from bot.core.reading.rules.stray import is_stray
+
+
+def asked_whether_to_wait(moment: Moment) -> Answer:
+    """ "should we hold?" is a question, other than "wait?"."""
+    message = moment.message
+    if message.find(Tag.HOLD, Tag.STOP) and any(asks(clause) for clause in message.clauses) and not moment.go:
+        return ask("question", moment, "HOLD")
+    return None
+
+
+def first_something_else(moment: Moment) -> Answer:
+    """Approval with a pre-condition: "lgtm but check the curve first", "before we continue"."""
+    message = moment.message
+    if message.asked:
+        return None
+    before = message.has(Tag.BEFORE) and not message.has(Tag.WITHOUT)
+    checks = message.has(Tag.FIRST) and message.has(Tag.REVIEW, Tag.EXTEND, Tag.RETRY)
+    return hold(moment) if before or checks else None
+
+
+def safe_line_wins(moment: Moment) -> Answer:
+    """Of two lines, one that goes and one that waits, the safe one wins; so does what follows a "but"."""
+    if not moment.go or not (moment.stays or moment.message.find(Tag.STOP)):
+        return None
+    clauses = moment.message.clauses
+    waits = [clause for clause in clauses if _waits(clause)]
+    goes = {clause.line for clause in clauses if any(act in moment.go for act in clause.acts)}
+    apart = any(clause.line not in goes for clause in waits)
+    after_but = any(clause.has(Tag.BUT) for clause in waits)
+    yes_only = all(act.tag in BARE_TAGS for act in moment.go) and bool(moment.no_go)
+    return hold(moment) if (apart and len(goes) >= 1 and waits) or after_but or yes_only else None
+
+
+def _waits(clause: Clause) -> bool:
+    holding = any(act.tag in (Tag.HOLD, Tag.STOP) and not act.negated for act in clause.acts)
+    return holding or clause.loose_not or clause.has(Tag.NO) or any(act.negated for act in clause.acts)
+
+
+def for_and_against(moment: Moment) -> Answer:
+    """Mixed polarity asks: "no yeah go", "don't wait, continue"."""
+    message = moment.message
+    against = moment.stays or message.find(Tag.STOP) or message.named(Tag.NOT) or message.has(Tag.NO)
+    if moment.go and against and not message.has(Tag.CONDITION, Tag.TIME):
+        return ask("mixed_polarity", moment, "ADVANCE")
+    return None
+
+
+def told_to_stay(moment: Moment) -> Answer:
+    """ "don't continue", "not yet", "no": the gate stays shut."""
+    message = moment.message
+    if moment.go or not moment.stays:
+        return None
+    strange = sum(item.has(Tag.UNKNOWN) for item in message.words)
+    plain = bool(moment.no_go) or any(_leads(clause) for clause in message.clauses) or strange == 0
+    return hold(moment) if plain else None
+
+
+_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL)
+
+
+def _leads(clause: Clause) -> bool:
+    """Whether a clause opens with the word that holds."""
+    first = next((item for item in clause.items if not item.has(*_LEADING)), None)
+    return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
+
+
+def stop_or_later(moment: Moment) -> Answer:
+    """Nothing runs at a gate, so "stop" means: don't start. "later" and "tomorrow" mean the same."""
+    message = moment.message
+    if moment.go or message.asked:
+        return None
+    stops = [act for act in message.find(Tag.STOP) if not act.negated]
+    strange = message.named(Tag.UNKNOWN)
+    if stops and (not strange or any(_leads(clause) for clause in message.clauses)):
+        return hold(moment)
+    postponed = message.has(Tag.LATER) or (message.has(Tag.TIME) and not message.has(Tag.SUBJECT))
+    return hold(moment) if postponed and not strange and not message.settings else None
+
+
+def cancel_at_gate(moment: Moment) -> Answer:
+    """Nothing runs that could be cancelled: cancel the run, or only not start?"""
+    if not moment.ends and not moment.message.find(Tag.UNDO):
+        return None
+    if is_stray(moment):
+        return ignore("nothing_said")
+    return ask("question" if moment.message.asked else "nothing_running", moment, "CANCEL")

@@ -1,0 +1,25 @@
+"""Order words in talk about something else."""
+
+from __future__ import annotations
+
+from bot.core.reading.lexicon import Tag
+from bot.core.reading.rules.moment import Answer, Moment, ignore
+
+
+def stray_order_word(moment: Moment) -> Answer:
+    """ "cancel my meeting", "the talk will continue": an order word in talk about something else."""
+    meant = moment.message.has(Tag.CONDITION, Tag.REPORT, Tag.HEDGE, Tag.TIME)
+    return ignore("nothing_said") if moment.go and not meant and is_stray(moment) else None
+
+
+def is_stray(moment: Moment) -> bool:
+    """Whether the order words are about something the bot doesn't know, and nothing in it is about the run."""
+    message = moment.message
+    if message.named(Tag.STAGE, Tag.RUN, Tag.PARAM, Tag.METRIC) or message.settings:
+        return False
+    order_clauses = [clause for clause in message.clauses if clause.acts]
+    strange = [sum(item.has(Tag.UNKNOWN) for item in clause.items) for clause in order_clauses]
+    known = [len(clause.items) - count for clause, count in zip(order_clauses, strange, strict=True)]
+    his = any(clause.has(Tag.MY) and count for clause, count in zip(order_clauses, strange, strict=True))
+    led = any(clause.acts[0].at == 0 for clause in order_clauses)
+    return his or (any(strange) and not led) or any(s >= k for s, k in zip(strange, known, strict=True))
