@@ -45,25 +45,32 @@ def build_tree_kernel_efficient_cpu(
 
 
 def verify_tree_greedy_cpu(
-    predicts, accept_index, accept_count, candidates, retrieve_index, next_token, next_sibling, target_predict
+    predicts,
+    accept_index,
+    accept_token_num,
+    candidates,
+    retrive_index,  # spelt as SGLang passes it
+    retrive_next_token,
+    retrive_next_sibling,
+    target_predict,
 ):
     """Walk each tree along the target's own choices; count and list the accepted nodes."""
     wanted = target_predict.reshape(-1)
     for b in range(candidates.shape[0]):
-        last = int(retrieve_index[b, 0])
+        last = int(retrive_index[b, 0])
         accept_index[b, 0] = last
         accepted = node = 0
         for _ in range(1, accept_index.shape[1]):
-            node = int(next_token[b, node])
+            node = int(retrive_next_token[b, node])
             while node != -1 and int(candidates[b, node]) != int(wanted[last]):
-                node = int(next_sibling[b, node])
+                node = int(retrive_next_sibling[b, node])
             if node == -1:
                 break
             predicts[last] = wanted[last]
             accepted += 1
-            last = int(retrieve_index[b, node])
+            last = int(retrive_index[b, node])
             accept_index[b, accepted] = last
-        accept_count[b] = accepted
+        accept_token_num[b] = accepted
         predicts[last] = wanted[last]
 
 
