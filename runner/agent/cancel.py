@@ -4,18 +4,20 @@ import contextlib
 import os
 import signal
 import time
-from typing import List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from runner.agent import exits
+from runner.agent import exits, reserved
 from runner.agent.identity import alive, boot_id, members
 from runner.agent.launch import check_token
 from runner.agent.locks import open_lock, try_lock
 from runner.agent.root import Root
 from runner.agent.state import State, look, optional
 from runner.protocol.attempt import AttemptDir
+from runner.protocol.errors import DiskFull
 from runner.protocol.files import write_json
 from runner.protocol.times import utc_now
 
+WAKE_EVERY_S = 0.5
 SLACK_S = 8.0  # what the supervisor gets beyond the grace: to kill, sweep and record
 
 
@@ -30,18 +32,35 @@ def cancel(root: Root, name: str, token: str, grace_s: float) -> List[int]:
     check_token(attempt, token)
     if look(attempt, token).over:
         return []
-    write_json(attempt.cancel, {"token": token, "grace_s": grace_s, "at": utc_now()})
+    order(attempt, {"token": token, "grace_s": grace_s, "at": utc_now()})
     if not optional(attempt.started) and marked(attempt):
         return []
-    give_up_s = time.monotonic() + grace_s + SLACK_S
-    while time.monotonic() < give_up_s:
+    now_s = time.monotonic()
+    give_up_s, wake_s = now_s + grace_s + SLACK_S, now_s
+    while now_s < give_up_s:
         state = look(attempt, token)
         if state.over:
             return []
-        if not wake(attempt):
-            return end_orphans(attempt, token, state, grace_s)
+        if now_s >= wake_s:
+            if not wake(attempt):
+                return end_orphans(attempt, token, state, grace_s)
+            wake_s = now_s + WAKE_EVERY_S
         time.sleep(0.05)
+        now_s = time.monotonic()
     return tree(token, look(attempt, token))
+
+
+def order(attempt: AttemptDir, record: Dict[str, Any]) -> None:
+    """Write the order into its reserved space; a later one replaces it if there is space. Raises DiskFull."""
+    try:
+        reserved.fill(attempt.cancel_reserve, record)
+        os.rename(attempt.cancel_reserve, attempt.cancel)
+    except FileNotFoundError:
+        try:
+            write_json(attempt.cancel, record)
+        except DiskFull:
+            if not os.path.exists(attempt.cancel):
+                raise
 
 
 def marked(attempt: AttemptDir) -> bool:
@@ -82,20 +101,22 @@ def end_orphans(attempt: AttemptDir, token: str, state: State, grace_s: float) -
     """TERM, wait, KILL, sweep, without a supervisor. Nobody is signalled whose identity is not certain."""
     for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, SLACK_S)):
         give_up_s = time.monotonic() + wait_s
-        signalled = set()
-        while True:
-            left = tree(token, state)
-            for pid in left:
-                if pid not in signalled:
-                    signalled.add(pid)
-                    with contextlib.suppress(OSError):
-                        os.kill(pid, number)
-            if not left:
-                return []
-            if time.monotonic() >= give_up_s:
-                break
+        left = tree(token, state)
+        send(number, left)
+        while left and time.monotonic() < give_up_s:
             time.sleep(0.05)
+            left = tree(token, state)
+            if number == signal.SIGKILL:
+                send(number, left)
+        if not left:
+            return []
     return tree(token, state)
+
+
+def send(number: signal.Signals, pids: List[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
 
 
 def tree(token: str, state: State) -> List[int]:

@@ -1,20 +1,17 @@
 """How an attempt ended: a record in space reserved beforehand, and a second one by the wrapper."""
 
 import glob
-import json
 import os
 import signal
 import time
 from typing import Any, Dict, List, Optional
 
+from runner.agent import reserved
 from runner.agent.crash import reach
-from runner.protocol import VERSION
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import ProtocolError
 from runner.protocol.files import read_json, sync_folder
 from runner.protocol.times import utc_at, utc_now
-
-RESERVED_BYTES = 4096
 
 CANCELLED = "cancelled"
 WALL = "wall"
@@ -32,11 +29,9 @@ WRAPPER = (
 
 def reserve(attempt: AttemptDir) -> None:
     """Take the space that the records will need. Raises OSError."""
-    for path, size in ((attempt.exit_reserve, RESERVED_BYTES), (attempt.wrapper_reserve, 0)):
-        with open(path, "wb") as file:
-            file.write(b" " * size)
-            file.flush()
-            os.fsync(file.fileno())
+    reserved.take(attempt.exit_reserve)
+    reserved.take(attempt.cancel_reserve)
+    reserved.take(attempt.wrapper_reserve, 0)
 
 
 def signal_of(rc: Optional[int]) -> Optional[int]:
@@ -52,7 +47,6 @@ def signal_of(rc: Optional[int]) -> Optional[int]:
 def record_exit(attempt: AttemptDir, rc: Optional[int], cause: str, survivors: List[int], swept: List[int]) -> None:
     """Write `exit.json`, and go on trying until it is there."""
     record = {
-        "version": VERSION,
         "rc": rc,
         "signal": signal_of(rc),
         "ended_at": utc_now(),
@@ -61,32 +55,24 @@ def record_exit(attempt: AttemptDir, rc: Optional[int], cause: str, survivors: L
         "survivors": survivors[:100],
         "swept": swept[:100],
     }
-    body = json.dumps(record).encode("ascii")
     reach("supervisor.ended")
-    while not _renamed(attempt, body):
+    while not _recorded(attempt, record):
         time.sleep(1.0)
     reach("supervisor.renamed")
     sync_folder(attempt.path)
 
 
-def _renamed(attempt: AttemptDir, body: bytes) -> bool:
-    """Fill the reserved file in place and give it its final name. False: not now, try again."""
+def _recorded(attempt: AttemptDir, record: Dict[str, Any]) -> bool:
+    """False: not now, try again."""
     try:
-        handle = os.open(attempt.exit_reserve, os.O_WRONLY | os.O_CLOEXEC)
+        reserved.fill(attempt.exit_reserve, record)
+        reach("supervisor.record")
+        os.rename(attempt.exit_reserve, attempt.exit)
+        return True
     except FileNotFoundError:
         return not os.path.isdir(attempt.path) or os.path.exists(attempt.exit)
     except OSError:
         return False
-    try:
-        os.pwrite(handle, body.ljust(RESERVED_BYTES - 1) + b"\n", 0)
-        os.fsync(handle)
-        reach("supervisor.record")
-        os.rename(attempt.exit_reserve, attempt.exit)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
 
 
 def read_exit(attempt: AttemptDir) -> Optional[Dict[str, Any]]:

@@ -21,6 +21,7 @@ from runner.protocol.files import read_json, sync_folder, write_json
 from runner.protocol.times import utc_now
 
 IDLE_S = 300.0
+QUEUE_S = 1.0
 LINGER_S = 10.0  # what a finished attempt's left-overs get between TERM and KILL
 WALL_GRACE_S = 60.0
 KILLED_S = 5.0  # after KILL: how long until those still there count as survivors
@@ -79,6 +80,12 @@ class Answer:
         self.pipe = None
 
 
+def myself() -> Dict[str, Any]:
+    """This process, as records name it."""
+    pid = os.getpid()
+    return {"boot_id": boot_id(), "pid": pid, "start_ticks": start_ticks(pid)}
+
+
 class Supervisor:
     """State of one attempt between its start and its record."""
 
@@ -91,27 +98,25 @@ class Supervisor:
         self.wait_status: Optional[int] = None  # of the wrapper, once reaped
         self.cause = ""  # why the tree is being ended; "" while it is not
         self.kill_at_s = self.wall_at_s = self.give_up_at_s = float("inf")
+        self.warned = False
         self.swept: Set[int] = set()
 
     def wait_for_gpus(self) -> bool:
         """Take the GPUs' locks, in a queue if need be. False: cancelled before it was our turn."""
         said, since = "", utc_now()
-        busy = self.gpus.take()
-        while busy is not None:
-            if self.cancel_order() is not None:
-                exits.record_exit(self.attempt, None, exits.CANCELLED, [], [])
-                return False
+        while self.cancel_order() is None:
+            busy = self.gpus.take()
+            if busy is None:
+                self.gpus.sign(self.plan.spec.attempt, utc_now())
+                return True
             why = "GPU %d is held by %s" % (busy, self.gpus.holder(busy))
             if why != said:
-                me = os.getpid()
-                record = {"boot_id": boot_id(), "pid": me, "start_ticks": start_ticks(me), "why": why, "since": since}
-                write_json(self.attempt.queued, record)
+                write_json(self.attempt.queued, dict(myself(), why=why, since=since))
                 self.answer.give({"queued": why})
                 said = why
-            signal.sigtimedwait(_WAKE, 1.0)
-            busy = self.gpus.take()
-        self.gpus.sign(self.plan.spec.attempt, utc_now())
-        return True
+            signal.sigtimedwait(_WAKE, QUEUE_S)
+        exits.record_exit(self.attempt, None, exits.CANCELLED, [], [])
+        return False
 
     def start(self) -> bool:
         """Start the process, held back until started.json is durable. False: nothing was started."""
@@ -138,7 +143,6 @@ class Supervisor:
         return True
 
     def started_record(self, boot: str) -> Dict[str, Any]:
-        me = os.getpid()
         return {
             "token": self.plan.spec.token,
             "boot_id": boot,
@@ -146,7 +150,7 @@ class Supervisor:
             "start_ticks": start_ticks(self.child.pid),
             "host": os.uname().nodename,
             "at": utc_now(),
-            "supervisor": {"boot_id": boot, "pid": me, "start_ticks": start_ticks(me)},
+            "supervisor": myself(),
         }
 
     def watch(self) -> None:
@@ -202,11 +206,15 @@ class Supervisor:
         self.give_up_at_s = self.kill_at_s + KILLED_S
 
     def press(self, left: List[int], now_s: float) -> None:
-        """TERM to each process of the tree once, KILL to all once their time is up."""
+        """TERM once to those who are there, KILL to all once their time is up.
+
+        What they start after the TERM, to save their work, is not disturbed.
+        """
         if now_s >= self.kill_at_s:
             self.send(signal.SIGKILL, left)
-        else:
-            self.send(signal.SIGTERM, [pid for pid in left if pid not in self.swept])
+        elif not self.warned:
+            self.warned = True
+            self.send(signal.SIGTERM, left)
 
     def send(self, number: signal.Signals, pids: List[int]) -> None:
         self.swept.update(pids)

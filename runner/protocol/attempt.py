@@ -61,6 +61,11 @@ class AttemptDir:
         return os.path.join(self.path, "cancel.json")
 
     @property
+    def cancel_reserve(self) -> str:
+        """Space taken at the launch; becomes `cancel.json`, so that a full disk cannot keep an attempt alive."""
+        return os.path.join(self.path, "cancel.reserve")
+
+    @property
     def exit_reserve(self) -> str:
         """Space taken at the launch; becomes `exit.json` by rename, so that a full disk cannot lose it."""
         return os.path.join(self.path, "exit.reserve")

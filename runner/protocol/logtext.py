@@ -2,12 +2,11 @@
 
 import re
 
-# CSI, OSC and other string sequences (ended by BEL or ST, or cut off), two-character escapes.
+# CSI, OSC and other string sequences (ended by BEL or ST), two-character escapes; each may be cut off at the end.
 _ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"\x1b\[[0-?]*[ -/]*(?:[@-~]|$)"
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"
-    r"|\x1b[ -/]*[0-~]"
-    r"|\x1b\[?[0-?]*[ -/]*$"
+    r"|\x1b[ -/]*(?:[0-~]|$)"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 

@@ -1,0 +1,50 @@
+"""Hosts to break: a local one, and one behind an sshd of the test's own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.hosts import HostSettings, open_host
+from bot.adapters.hosts.embedded import find_sshd
+from bot.adapters.hosts.host import AgentHost
+from bot.adapters.hosts.local import LocalLink
+from tests.hosting.sshd import Sshd
+
+OpenLocal = Callable[..., AgentHost]
+
+
+@pytest.fixture
+def open_local(tmp_path: Path) -> Iterator[OpenLocal]:
+    """Opens hosts on one root; keyword arguments become environment variables of their agents."""
+    opened = []
+
+    def open_one(root: Path | None = None, **env: str) -> AgentHost:
+        settings = HostSettings(kind="local", root=str(root or tmp_path / "root"))
+        opened.append(AgentHost("here", LocalLink(env), settings))
+        return opened[-1]
+
+    yield open_one
+    for host in opened:
+        host.close()
+
+
+@pytest.fixture
+def local(open_local: OpenLocal) -> AgentHost:
+    return open_local()
+
+
+@pytest.fixture
+def sshd(tmp_path: Path) -> Iterator[Sshd]:
+    if not find_sshd():
+        pytest.skip("no sshd here: apt-get install openssh-server")
+    running = Sshd(tmp_path / "sshd")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def remote(sshd: Sshd, tmp_path: Path) -> Iterator[AgentHost]:
+    host = open_host("box", sshd.settings("ssh", tmp_path / "root", call_s=5.0))
+    yield host
+    host.close()

@@ -1,0 +1,113 @@
+"""A full disk on the host: the exit code is kept, launches are refused, nothing half-written is left."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.hosts import HostSettings
+from bot.adapters.hosts.deadline import Deadline
+from bot.adapters.hosts.host import AgentHost
+from bot.adapters.hosts.process import ProcessPipe
+from bot.errors import HostError, LaunchFailed
+from runner.protocol.files import read_json
+from runner.protocol.view import ABSENT, CANCELLED, EXITED, RUNNING
+from tests.fault.hosts.conftest import OpenLocal
+from tests.hosting.attempts import ended, see, shell
+from tests.hosting.disks import empty, fill, small_disk
+
+
+class Unchecked:
+    """An agent that does not look for free space first."""
+
+    SCRIPT = "import runner.agent.plan as plan; plan.CONTROL_BYTES = 0; from runner.agent.serve import main; main()"
+
+    def open(self, command: str, deadline: Deadline) -> ProcessPipe:
+        return ProcessPipe([sys.executable, "-c", self.SCRIPT], dict(os.environ, PYTHONPATH=str(Path.cwd())))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk") as folder:
+        yield folder
+
+
+def test_the_exit_code_is_kept_when_the_disk_fills_during_the_attempt(open_local: OpenLocal, disk: Path) -> None:
+    host = open_local(disk / "root")
+    spec = shell("sleep 0.7; echo lost words; exit 9")
+    host.launch(spec, {})
+    fill(disk)
+    view = ended(host, spec)
+    assert (view.state, view.rc) == (EXITED, 9)
+    assert read_json(str(disk / "root/attempts" / spec.attempt / "exit.json"))["by"] == "supervisor"
+
+
+def test_the_wrapper_keeps_it_too(open_local: OpenLocal, disk: Path) -> None:
+    host = open_local(disk / "root")
+    spec = shell("sleep 0.7; exit 9")
+    host.launch(spec, {})
+    fill(disk)
+    started = read_json(str(disk / "root/attempts" / spec.attempt / "started.json"))
+    os.kill(started["supervisor"]["pid"], signal.SIGKILL)
+    view = ended(host, spec)
+    assert (view.state, view.rc) == (EXITED, 9)
+
+
+def test_a_launch_on_a_full_disk_is_refused_and_works_once_there_is_space(open_local: OpenLocal, disk: Path) -> None:
+    host = open_local(disk / "root")
+    (disk / "root").mkdir()
+    fill(disk)
+    spec = shell("exit 4")
+    with pytest.raises(LaunchFailed) as raised:
+        host.launch(spec, {})
+    assert raised.value.kind == "no-space"
+    assert see(host, spec).state == ABSENT
+    assert [path for path in disk.rglob("*") if path.name.endswith((".json", ".tmp")) or "tmp-" in path.name] == []
+    empty(disk)
+    host.launch(spec, {})
+    assert ended(host, spec).rc == 4
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2, 3, 4, 6, 8, 12])
+def test_a_disk_that_fills_during_the_launch_leaves_no_doubt(disk: Path, spare: int) -> None:
+    """With room for `spare` pages the launch gets a little further each time."""
+    host = AgentHost("here", Unchecked(), HostSettings(kind="local", root=str(disk / "root")))
+    host.launch(shell("true", attempt="r1-synth-0"), {})
+    ended(host, shell("true", attempt="r1-synth-0"))
+    spec = shell("echo started >> /dev/shm/starts; exit 4".replace("/dev/shm", str(disk.parent)))
+    (disk / "spare").write_bytes(b"x" * 4096 * spare)
+    fill(disk)
+    (disk / "spare").unlink()
+    try:
+        host.launch(spec, {})
+    except HostError:
+        assert see(host, spec).state == ABSENT
+    empty(disk)
+    host.launch(spec, {})
+    assert ended(host, spec).rc == 4
+    assert (disk.parent / "starts").read_text() == "started\n"
+    host.close()
+
+
+def test_an_attempt_can_be_cancelled_on_a_full_disk(open_local: OpenLocal, disk: Path) -> None:
+    host = open_local(disk / "root")
+    spec = shell("sleep 60")
+    host.launch(spec, {})
+    fill(disk)
+    assert see(host, spec).state == RUNNING
+    assert host.kill(spec.attempt, spec.token, 1.0).state == CANCELLED
+
+
+def test_a_read_only_disk_is_named(open_local: OpenLocal, disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    host = open_local(disk / "root")
+    assert host.poll([]).attempts == []
+    with pytest.raises(LaunchFailed, match="Read-only file system"):
+        host.launch(shell("true"), {})

@@ -1,0 +1,51 @@
+"""Two attempts that want the same GPU: the second waits, says for whom, and can be cancelled while it waits."""
+
+import os
+import signal
+
+from runner.protocol.files import read_json
+from runner.protocol.view import CANCELLED, EXITED, QUEUED, RUNNING
+from tests.fault.hosts.conftest import OpenLocal
+from tests.hosting.attempts import ended, eventually, see, shell
+
+
+def test_the_second_waits_until_the_first_has_ended(open_local: OpenLocal) -> None:
+    host = open_local()
+    first = shell("sleep 60", attempt="r1-train-1", gpus=[0, 1])
+    second = shell('echo "on $CUDA_VISIBLE_DEVICES"', attempt="r2-train-1", gpus=[1, 2])
+    third = shell("exit 0", attempt="r3-train-1", gpus=[2])
+    assert host.launch(first, {}).state == RUNNING
+    view = host.launch(second, {})
+    assert view.state == QUEUED
+    assert view.why.startswith("GPU 1 is held by r1-train-1 (since 2")
+    assert host.launch(second, {}).state == QUEUED
+    host.launch(third, {})
+    assert ended(host, third).state == EXITED  # whoever waits for one GPU does not hold another
+    host.kill(first.attempt, first.token, 1.0)
+    view = ended(host, second)
+    assert (view.rc, view.log_tail) == (0, "on 1,2")
+
+
+def test_who_waits_can_be_cancelled(open_local: OpenLocal) -> None:
+    host = open_local()
+    first = shell("sleep 60", attempt="r1-train-1", gpus=[0])
+    second = shell('touch "$OUT/started"', attempt="r2-train-1", gpus=[0], out="{root}/second")
+    host.launch(first, {})
+    assert host.launch(second, {}).state == QUEUED
+    assert host.kill(second.attempt, second.token, 1.0).state == CANCELLED
+    host.kill(first.attempt, first.token, 1.0)
+    assert host.launch(second, {}).state == CANCELLED
+    assert host.fetch("{root}/attempts/r2-train-1/exit.json", 10)
+
+
+def test_the_lock_outlives_the_supervisor_with_the_process(open_local: OpenLocal) -> None:
+    host = open_local()
+    first = shell("sleep 60", attempt="r1-train-1", gpus=[0])
+    second = shell("exit 0", attempt="r2-train-1", gpus=[0])
+    host.launch(first, {})
+    started = read_json(f"{host.settings.root}/attempts/r1-train-1/started.json")
+    os.kill(started["supervisor"]["pid"], signal.SIGKILL)
+    eventually(lambda: see(host, first).why, bool)
+    assert host.launch(second, {}).state == QUEUED
+    host.kill(first.attempt, first.token, 1.0)
+    assert ended(host, second).rc == 0
