@@ -76,7 +76,8 @@ class StageView:
     """A stage's id and the other names people use for it, lower case.
 
     A stage without a gate of its own (vocab after extract) is listed too: it can be named, not ordered.
-    verbs: words that order the stage by themselves ("train", "bench"); they name it as well.
+    verbs: words that order the stage by themselves ("train", "bench"); they name it as well. When empty,
+    the id is one, and for a bench stage its aliases too.
     `role` is "bench" for the stage that measures, so that "bench again" finds it; else "work".
     """
 

@@ -14,7 +14,7 @@ _ORDERS = GO_TAGS | END_TAGS | {Tag.HOLD, Tag.UNDO, Tag.SKIP, Tag.EXTEND}
 _ORNAMENT = frozenset({Tag.LOOK, Tag.ACK, Tag.BOT, Tag.MARK})
 
 AFTER = _ORNAMENT | {
-    Tag.POLITE, Tag.NOW, Tag.AND, Tag.ARTICLE, Tag.GLUE, Tag.ONLY, Tag.RUN, Tag.STAGE, Tag.SUITE, Tag.BOTH, Tag.MODEL,
+    Tag.POLITE, Tag.NOW, Tag.AND, Tag.ARTICLE, Tag.GLUE, Tag.ONLY, Tag.RUN, Tag.STAGE, Tag.SUITE, Tag.BOTH,
     Tag.MY, Tag.PERMIT, Tag.BUT, Tag.BULK, Tag.AGAIN, Tag.WAIVE,
 }  # fmt: skip
 _BEFORE = AFTER | {
@@ -76,7 +76,7 @@ def _fits(clause: Clause, at: int, item: Item) -> bool:
     """The few other words behind a verb, each only in its place."""
     after = clause.items[at + 1] if at + 1 < len(clause.items) else None
     if item.has(Tag.TO, Tag.ON) or item.text == "for":
-        return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MODEL, Tag.MY)
+        return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MY)
     if item.text in _WITH:
         return after is not None
     return item.text in _OBJECTS or item.text in _OK

@@ -75,7 +75,8 @@ def _collect(
         _add_stages(names, pipeline.stages)
         _add_params(names, pipeline.params)
         for model in pipeline.models:
-            names.add(model, Tag.MODEL, model)
+            if (model.lower(),) not in names.vocabulary.entries:
+                names.add(model, Tag.MODEL, model)
     return names
 
 
@@ -84,7 +85,8 @@ def _add_stages(names: Names, stages: tuple[StageView, ...]) -> None:
         for name in (stage.id, *stage.aliases, *stage.verbs):
             names.stages.add(name.lower())
             names.add(name, Tag.STAGE, stage.id)
-        for verb in stage.verbs:
+        own = (stage.id, *stage.aliases) if stage.role == "bench" else (stage.id,)
+        for verb in stage.verbs or own:
             names.add(verb, Tag.DO_STAGE, stage.id)
 
 

@@ -46,6 +46,11 @@ class Verdict:
     needless_ask: bool
     mute: bool
 
+    @property
+    def missed(self) -> bool:
+        """Whether the line is worth looking at."""
+        return not self.right or self.unsafe
+
 
 @dataclass(kw_only=True)
 class Score:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.core.reading.context import ParamSpec
@@ -30,6 +30,7 @@ class Setting:
     spec: ParamSpec | None = None
     value: Any = None
     problem: str | None = None
+    texts: tuple[str, ...] = ()
 
 
 def parse_number(text: str) -> int | float | None:
@@ -135,10 +136,29 @@ def _values(items: Sequence[Item], at: int, spec: ParamSpec) -> tuple[list[str],
 def _typed(spec: ParamSpec, texts: list[str]) -> Setting:
     value = _convert(spec, texts)
     if value is None:
-        return Setting(name=spec.name, spec=spec, value=" ".join(texts), problem="out_of_range")
+        said = " ".join(texts)
+        return Setting(name=spec.name, spec=spec, value=said, problem="out_of_range", texts=tuple(texts))
     numbers = value if isinstance(value, list) else [value]
     inside = all(_within(spec, number) for number in numbers)
-    return Setting(name=spec.name, spec=spec, value=value, problem=None if inside else "out_of_range")
+    problem = None if inside else "out_of_range"
+    return Setting(name=spec.name, spec=spec, value=value, problem=problem, texts=tuple(texts))
+
+
+def rebind(setting: Setting, own: Sequence[ParamSpec], stages: Sequence[str]) -> Setting:
+    """The same setting by one run's own parameters; of several of that name, the one of the stages to come.
+
+    What only other runs or pipelines have is unknown here, unless it belongs to a stage that is over.
+    """
+    if setting.spec is None:
+        return setting
+    named = [spec for spec in own if spec.name == setting.name]
+    if not named:
+        foreign = setting.spec.stage is None or setting.spec.stage in stages
+        return Setting(name=setting.name, problem="unknown_param") if foreign else setting
+    spec = next((spec for spec in named if spec.stage is None or spec.stage in stages), named[0])
+    if spec == setting.spec:
+        return setting
+    return _typed(spec, list(setting.texts)) if setting.texts else replace(setting, spec=spec)
 
 
 def _within(spec: ParamSpec, value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act
@@ -11,7 +12,7 @@ from bot.core.reading.context import Context, RunView
 from bot.core.reading.intent import Claim, Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
-from bot.core.reading.settings import Setting
+from bot.core.reading.settings import Setting, rebind
 from bot.core.reading.why import REASONS
 
 
@@ -65,19 +66,25 @@ class Moment:
         claims = self.message.claims
         return Claim(stage=claims[0].stage or self.run.stage, status=claims[0].status) if claims else None
 
+    @cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """The values asked for, by this run's own parameters."""
+        stages = self.coming if self.run.at_gate else [view.id for view in self.run.stages]
+        return tuple(rebind(setting, self.run.params, stages) for setting in self.message.settings)
+
     @property
     def values(self) -> dict[str, Any]:
         """The values asked for, by parameter name."""
-        return {setting.name: setting.value for setting in self.message.settings if setting.value is not None}
+        return {setting.name: setting.value for setting in self.settings if setting.value is not None}
 
     @property
     def problem(self) -> Setting | None:
         """The first value that cannot be taken as it stands."""
-        return next((setting for setting in self.message.settings if setting.problem), None)
+        return next((setting for setting in self.settings if setting.problem), None)
 
     def setting_of_another_stage(self, *stages: str | None) -> Setting | None:
         """The first value that belongs to none of these stages."""
-        for setting in self.message.settings:
+        for setting in self.settings:
             if setting.spec is not None and setting.spec.stage not in (None, *stages):
                 return setting
         return None

@@ -22,7 +22,7 @@ def set_a_value(moment: Moment) -> Answer:
     message, run = moment.message, moment.run
     if not message.settings or moment.go:
         return None
-    specs = [setting.spec for setting in message.settings if setting.spec is not None]
+    specs = [setting.spec for setting in moment.settings if setting.spec is not None]
     stages = {spec.stage for spec in specs} - {None}
     if any(moment.index(stage) <= moment.index(run.stage) for stage in stages):
         return ask("already_running", moment, "OVERRIDE", set=moment.values)
