@@ -51,10 +51,11 @@ class Operator:
         self._told = ""
         self._spoke_s: float | None = None  # set while an answer is waited for
         self._thread: str | None = None
+        self._asked = ""  # the ts of what was said last
 
     def say(self, text: str) -> None:
         self._show.say(f"operator: {text}")
-        self._show.ask(text, self._thread)
+        self._asked = self._show.ask(text, self._thread)
         self._spoke_s = time.monotonic()
 
     def look(self) -> Run | None:
@@ -78,9 +79,9 @@ class Operator:
 
     def unheard(self) -> str:
         """What the channel says instead, and where the bot's log is."""
-        seen = self._show.control.thread(self._thread) if self._thread else self._show.control.messages()
+        seen = self._show.control.thread(self._thread or self._asked)
         last = [str(message.get("text", "")) for message in seen[-3:]]
-        return "\n  ".join(["nothing came of the order; last in the channel:", *last, self._show.logs()])
+        return "\n  ".join(["nothing came of the order; last in its thread:", *last, self._show.logs()])
 
 
 def standing(run: Run) -> str:

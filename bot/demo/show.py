@@ -108,12 +108,11 @@ class Show:
         runs = self._store.all_runs()
         return runs[-1] if runs else None
 
-    def ask(self, text: str, thread_ts: str | None = None) -> None:
-        """Speak as the operator: in a thread, or in the channel to the bot."""
+    def ask(self, text: str, thread_ts: str | None = None) -> str:
+        """Speak as the operator: in a thread, or in the channel to the bot. Returns the message's ts."""
         if thread_ts:
-            self.control.post(text, thread_ts=thread_ts)
-        else:
-            self.control.post(f"<@{BOT_USER}> {text}")
+            return str(self.control.post(text, thread_ts=thread_ts)["ts"])
+        return str(self.control.post(f"<@{BOT_USER}> {text}")["ts"])
 
     def thread(self, run: Run) -> str | None:
         """The ts of the run's status card, once it is posted."""
