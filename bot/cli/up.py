@@ -22,6 +22,7 @@ from bot.errors import BotError, ChatUnavailable
 from bot.service.code import pack
 from bot.service.desk import Desk, SystemClock
 from bot.service.engine import Engine, LeaseLost
+from bot.service.holder import this_process
 
 log = logging.getLogger("bot")
 CURSOR = "heard"
@@ -62,7 +63,7 @@ class Bot:
             code=pack(wiring.CHECKOUT),
             members=Directory(self._call).members,
         )
-        self._engine = Engine(self._desk, wiring.holder(), config.redraw_s)
+        self._engine = Engine(self._desk, this_process(), config.redraw_s)
         self._listener: SlackListener = open_app(
             bot_token, app_token, config.slack.base_url, self._hear, self._catch_up_soon
         )

@@ -1,7 +1,5 @@
 """Puts the parts together from a configuration: the only place that knows every adapter."""
 
-import os
-import socket
 from pathlib import Path
 
 from bot.adapters.hosts.factory import open_host
@@ -37,8 +35,3 @@ def open_hosts(config: Config) -> dict[str, Host]:
 def open_database(config: Config) -> Store:
     """The configured database, its tables up to date."""
     return open_store(config.database_url())
-
-
-def holder() -> str:
-    """This process, as the lease names it."""
-    return f"{socket.gethostname()} pid {os.getpid()}"

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from bot.core.inbound import InboundEvent
 from bot.service.desk import Desk, Keyed
+from bot.service.holder import is_gone
 from bot.service.launches import Launches
 from bot.service.orders import Orders
 from bot.service.polls import Polls
@@ -42,7 +43,10 @@ class Engine:
         desk.kick = self._wake.set
 
     def start(self) -> None:
-        """Take the lease, then begin. Raises LeaseLost."""
+        """Take the lease, also that of a bot that was killed on this machine, then begin. Raises LeaseLost."""
+        held_by = self._take_lease()
+        if is_gone(held_by):
+            self.desk.store.drop_lease(held_by)
         self._renew()
         self._chat.start()
 
@@ -66,9 +70,12 @@ class Engine:
         self._renew()
         self._wake.set()
 
+    def _take_lease(self) -> str:
+        """Who holds it now."""
+        return self.desk.store.take_lease(self._holder, self.desk.clock.now().timestamp(), LEASE_S)
+
     def _renew(self) -> None:
-        now_s = self.desk.clock.now().timestamp()
-        holder = self.desk.store.take_lease(self._holder, now_s, LEASE_S)
+        holder = self._take_lease()
         if holder != self._holder:
             raise LeaseLost(f"another bot is at work on this database: {holder}")
 
