@@ -51,7 +51,7 @@ def is_showing_slip(typed: str, meant: str) -> bool:
     if min(len(typed), len(meant)) < SAFE_FROM:
         return False
     kind = slip(typed, meant)
-    return kind is not None and (kind in _FINGERS or len(typed) >= ACT_FROM)
+    return kind is not None and (kind in _FINGERS or len(meant) >= ACT_FROM)
 
 
 def is_acting_slip(typed: str, meant: str) -> bool:

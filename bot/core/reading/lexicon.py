@@ -244,7 +244,7 @@ MOODS: dict[Tag, str] = {
         |all systems go|make it happen|have at it|knock yourself out|be my guest|all yours|your call
         |up to you|you decide|as you wish|as you like|by all means|whatever you think|onwards|onward
         |roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
-        |ready when you are|cont|contd
+        |ready when you are|cont|contd|next|next please|next up|and next
     """,
     Tag.WH: """
         what|what's|whats|who|who's|whos|whose|why|how|how's|hows|where|where's|when is|when will
@@ -376,7 +376,7 @@ CONTENT: dict[Tag, str] = {
     Tag.FILL: """
         yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|mine
         |something|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
-        |more or less|overall|long|under|below|above|least|left|so far|far
+        |more or less|overall|long|under|below|above|least|left|far
     """,
     Tag.STATE: """
         alive|active|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
@@ -384,7 +384,7 @@ CONTENT: dict[Tag, str] = {
     """,
     Tag.SHOW: """
         show|last|recent|latest|newest|show me|give me|print|display|get|fetch|let me see|post|send me
-        |tell me|gimme|check on|show us|list me|how is|how are
+        |tell me|gimme|check on|show us|list me|how is|how are|current|final|best|-n|-f|so far
     """,
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",

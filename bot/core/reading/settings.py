@@ -201,9 +201,10 @@ def _unknown(items: Sequence[Item], at: int, item: Item) -> tuple[Setting, set[i
     if not item.has(Tag.UNKNOWN, Tag.NOUN, Tag.SUITE):
         return None
     after = at + 1
-    alone = len(items) == 2 and at == 0 and items[1].has(Tag.NUMBER) and item.has(Tag.UNKNOWN)
-    if alone:
-        return Setting(name=item.text, problem="unknown_param"), {0, 1}
+    alone = at == 0 and 2 <= len(items) <= 3 and items[-1].has(Tag.NUMBER)
+    if alone and all(other.has(Tag.UNKNOWN) for other in items[:-1]):
+        name = " ".join(other.text for other in items[:-1])
+        return Setting(name=name, problem="unknown_param"), set(range(len(items)))
     equals = after < len(items) and items[after].is_mark("=", "==")
     set_before = at > 0 and items[at - 1].has(Tag.SET) and item.has(Tag.UNKNOWN)
     if set_before:

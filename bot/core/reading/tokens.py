@@ -66,6 +66,8 @@ def _cut_chunk(chunk: str, spaced: bool, known: Collection[str]) -> list[Token]:
         return [Token(kind="word", text=chunk, spaced=spaced)]
     if _NUMERIC.match(chunk):
         return [Token(kind="number", text=chunk, spaced=spaced)]
+    if chunk[0] in "+-":
+        return [Token(kind="word", text=chunk, spaced=spaced)]
     pieces: list[Token] = []
     for piece in _PIECES.findall(chunk.rstrip("%")):
         for part in _SCRIPTS.findall(piece):

@@ -8,14 +8,14 @@ VIEWS: dict[str, str] = {
         |how's it going|hows it going|how is it going|how goes it|where are we|where do we stand
         |how are we doing|what's happening|whats happening|what is happening|what's going on
         |what happened|what's the status|overview|summary|summarize|recap|stat|sitrep|how's it looking
-        |how does it look|results|result|show results|report|refresh|status report|show status|show me
-        |poll|ping|how did it go|health
+        |how does it look|results|result|show results|report|refresh|status report|show status|poll|ping
+        |how did it go|health|reconnect|check again|poll now|try to reach
     """,
     "eta": """
         eta|e t a|time left|how long left|how long|how much longer|time remaining|remaining time
         |how much time|when will it finish|when is it done|when will it be done|when will it end
-        |when does it finish|when does it end|when done|finish time|remaining|estimated time
-        |how long to go|how many hours|how many hours left|when ready
+        |when does it finish|when does it end|finish time|remaining|estimated time|how long to go
+        |how many hours|how many hours left
     """,
     "progress": """
         progress|how far|how far along|percent|percentage|how many samples|how many|how much done
@@ -31,7 +31,8 @@ VIEWS: dict[str, str] = {
         plan|dry run|dryrun|what's next|whats next|what is next|what next|what comes next|next steps
         |show plan|what would you do|what will you do|what will happen|preview|what would happen
         |show config|config|settings|params|parameters|hyperparams|hyperparameters|show params
-        |which params|cost|estimate|what settings|what lr|which lr|what config
+        |which params|cost|estimate|what settings|what lr|which lr|what config|what happens next
+        |what happens now|what comes after|what happens then
     """,
     "audit": """
         audit|who approved|who started|who cancelled|who canceled|who stopped|who killed|who held

@@ -16,7 +16,7 @@ ACTING = frozenset(
     }
 )  # fmt: skip
 _HOLDING_SLIPS = (Tag.HOLD, Tag.STOP, Tag.NOT)
-_SHOWING_SLIPS = (Tag.VIEW, Tag.METRIC, Tag.POLITE, Tag.LATER, Tag.DONE)
+_SHOWING_SLIPS = (Tag.VIEW, Tag.SHOW, Tag.METRIC, Tag.POLITE, Tag.LATER, Tag.DONE)
 _ACTING_SLIPS = (Tag.PROCEED, Tag.BEGIN, Tag.RESUME, Tag.RETRY, Tag.CANCEL)
 _HAN_FIRST = "\u3040"
 

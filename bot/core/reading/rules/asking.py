@@ -61,6 +61,9 @@ def view_or_metric(moment: Moment) -> Answer:
         item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items
     )
     named = message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
+    when_done = len(message.words) == 2 and message.words[0].text == "when" and message.words[1].has(Tag.DONE)
+    if when_done:
+        return show("eta" if moment.run.alive else "summary", moment)
     if asked or named:
         return _show(moment, asked=message.asked)
     return None

@@ -33,6 +33,8 @@ def bench_values(moment: Moment) -> Answer:
 def nothing_to_order(moment: Moment) -> Answer:
     """Nothing waits, runs or failed."""
     message = moment.message
+    if message.has(Tag.AGAIN) and len(message.words) <= 2:
+        return ask("unclear", moment, "BENCH")
     if not (moment.go or moment.ends or message.find(Tag.UNDO)):
         return None
     if is_stray(moment) or all(act.tag is Tag.YES for act in message.acts):

@@ -162,7 +162,7 @@ def remark(moment: Moment) -> Answer:
     if strange or message.asked:
         return None
     vague = next((item for item in message.items if item.has(Tag.PARAM)), None)
-    if vague is not None and message.has(Tag.BAD, Tag.GOOD, Tag.RELATIVE):
+    if vague is not None and not message.settings and len(message.words) > 1:
         return ask("no_value", moment, "OVERRIDE", param=getattr(vague.value, "name", vague.text))
     if message.has(Tag.HYPE):
         return ask("hype", moment, "ADVANCE")
@@ -175,7 +175,7 @@ def remark(moment: Moment) -> Answer:
     if message.only(Tag.STAGE, Tag.TO, Tag.POLITE, Tag.NOW, Tag.GLUE, Tag.FILL) and message.named(Tag.STAGE):
         return ask("unclear", moment, "ADVANCE")
     if message.only(
-        Tag.FILLER, Tag.GOOD, Tag.POLITE, Tag.GLUE, Tag.FILL, Tag.NOUN, Tag.BOUND, Tag.REVIEW
+        Tag.FILLER, Tag.GOOD, Tag.POLITE, Tag.GLUE, Tag.FILL, Tag.NOUN, Tag.BOUND, Tag.REVIEW, Tag.HEDGE
     ) and _approving(moment):
         return ask("filler", moment, "ADVANCE") if moment.context.card_is_last else ignore("nothing_said")
     return None

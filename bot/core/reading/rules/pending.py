@@ -57,7 +57,8 @@ def neither_yes_nor_no(moment: Moment) -> Answer:
         return ask("ack_emoji", moment, "CANCEL")
     if message.only(Tag.FILLER, Tag.POLITE, Tag.GOOD, Tag.LGTM) and message.named(Tag.FILLER, Tag.GOOD, Tag.LGTM):
         return ask("filler", moment, "CANCEL")
-    return ask("unclear", moment, "CANCEL") if moment.go or moment.ends else None
+    lone = len(message.words) == 1 and message.has(Tag.UNKNOWN, Tag.HEDGE)
+    return ask("unclear", moment, "CANCEL") if moment.go or moment.ends or lone else None
 
 
 CANCEL_RULES: tuple[Rule, ...] = (declined, confirmed, neither_yes_nor_no)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.core.reading.clauses import Clause
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules.moment import Answer, Moment, ignore
 
@@ -21,5 +22,12 @@ def is_stray(moment: Moment) -> bool:
     strange = [sum(item.has(Tag.UNKNOWN) for item in clause.items) for clause in order_clauses]
     known = [len(clause.items) - count for clause, count in zip(order_clauses, strange, strict=True)]
     his = any(clause.has(Tag.MY) and count for clause, count in zip(order_clauses, strange, strict=True))
-    led = any(clause.acts[0].at == 0 for clause in order_clauses)
-    return his or (any(strange) and not led) or any(s >= k for s, k in zip(strange, known, strict=True))
+    told = any(count and _tells(clause) for clause, count in zip(order_clauses, strange, strict=True))
+    leads = [clause.acts[0].at == 0 for clause in order_clauses]
+    return his or told or any(s > k or (s == k and led) for s, k, led in zip(strange, known, leads, strict=True))
+
+
+def _tells(clause: Clause) -> bool:
+    """Whether a subject stands before the order word: "the talk will continue"."""
+    before = clause.items[: clause.acts[0].at]
+    return any(item.has(Tag.ARTICLE, Tag.AUX, Tag.SUBJECT, Tag.MY, Tag.TO) for item in before)
