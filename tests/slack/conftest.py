@@ -1,6 +1,7 @@
 """A fresh workspace for each test, and the bot's own adapters against it over real HTTP and a real WebSocket."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -22,7 +23,7 @@ def no_thread_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def control() -> Iterator[ControlClient]:
-    with running_workspace(ack_timeout_s=0.3, retry_delays_s=(0.0, 0.05, 0.05)) as control:
+    with running_workspace(ack_timeout_s=5.0, retry_delays_s=(0.0, 0.05, 0.05)) as control:
         yield control
 
 
@@ -43,9 +44,11 @@ class Store:
         self.events: list[InboundEvent] = []
         self.deliveries = 0
         self.fails = 0
+        self.slow_texts: dict[str, float] = {}  # seconds that storing a text takes
         self._changed = threading.Condition()
 
     def __call__(self, event: InboundEvent) -> None:
+        time.sleep(self.slow_texts.get(event.text, 0.0))
         with self._changed:
             self.deliveries += 1
             self._changed.notify_all()

@@ -4,10 +4,10 @@ import pytest
 
 from bot.adapters.slack.call import Caller
 from bot.adapters.slack.directory import GROUP_FRESH_S, GROUP_USABLE_S, Directory
-from bot.adapters.slack.identity import NEEDED_SCOPES, identify, missing_scopes
+from bot.adapters.slack.identity import NEEDED_SCOPES, check_channel, identify, missing_scopes
 from bot.adapters.slack.web import open_client
 from bot.errors import ChatUnavailable
-from bot.workspace import BOT_TOKEN, GROUP, OPERATOR, SECOND_OPERATOR, ControlClient
+from bot.workspace import BOT_TOKEN, GROUP, OPERATOR, RANDOM, RUNS, SECOND_OPERATOR, ControlClient
 
 
 def test_all_scopes_are_there(call: Caller) -> None:
@@ -22,6 +22,14 @@ def test_a_missing_scope_is_named_with_its_remedy(call: Caller, control: Control
     missing = missing_scopes(identify(call))
     assert [m.scope for m in missing] == ["files:write"]
     assert "manifest.yaml" in missing[0].remedy and "show plots" in missing[0].remedy
+
+
+def test_a_channel_without_the_bot_is_told(call: Caller) -> None:
+    assert check_channel(call, RUNS) == "#ml-runs"
+    with pytest.raises(ChatUnavailable, match="/invite"):
+        check_channel(call, RANDOM)
+    with pytest.raises(ChatUnavailable, match="no such channel"):
+        check_channel(call, "C0NONE")
 
 
 class Clock:

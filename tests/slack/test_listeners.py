@@ -114,7 +114,9 @@ def test_a_click_that_cannot_be_stored_is_shown_as_failed(
 ) -> None:
     ts = poster.post("k", RUNS, None, CARD)
     store.fails = 1
+    control.send("settings", ack_timeout_s=0.3)
     assert control.click(ts, "advance") == [False]
+    control.send("settings", ack_timeout_s=5.0)
     assert control.click(ts, "advance") == [True]
 
 
@@ -131,6 +133,7 @@ def test_what_cannot_be_stored_comes_again_and_is_handled_once(
     control: ControlClient, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.fails = 2
+    control.send("settings", ack_timeout_s=0.2)
     control.post("continue")
     store.wait(lambda: store.deliveries >= 3)
     control.wait(lambda: count(control, "acked") >= 1)
@@ -140,6 +143,7 @@ def test_what_cannot_be_stored_comes_again_and_is_handled_once(
 
 def test_a_lost_ack_is_delivered_again_and_handled_once(control: ControlClient, store: Store) -> None:
     control.fault("lose_ack")
+    control.send("settings", ack_timeout_s=0.2)
     control.post("continue")
     store.wait(lambda: store.deliveries >= 2)
     assert len(store.events) == 1
@@ -183,7 +187,7 @@ def test_a_dropped_socket_comes_back_and_nothing_is_missed(
     control: ControlClient, store: Store, listener: SlackListener
 ) -> None:
     opened = count(control, "sockets_opened")
-    control.send("settings", retry_delays_s=[0.5, 1.0, 2.0])
+    control.send("settings", retry_delays_s=[0.4, 1.0, 4.0], ack_timeout_s=0.2)
     control.send("drop")
     control.post("said in the gap")
     control.wait(lambda: count(control, "sockets_opened") > opened and control.counters()["connections"] == 1)
@@ -203,5 +207,6 @@ def test_slack_moves_the_connection(reason: str, control: ControlClient, store: 
 
 
 def test_order_of_arrival_is_kept(control: ControlClient, store: Store) -> None:
+    store.slow_texts = {"continue": 0.1}
     sent = [control.post(text)["ts"] for text in ("continue", "wait", "status")]
     assert [e.ts for e in store.wait_for(3)] == sent

@@ -164,6 +164,13 @@ def test_a_dead_token_is_fatal_and_says_what_to_do(
     assert dead.value.fatal and dead.value.code == code
 
 
+def test_a_missing_scope_is_named(poster: SlackPoster, control: ControlClient) -> None:
+    control.send("settings", scopes=["channels:history"])
+    with pytest.raises(ChatUnavailable, match=r"missing_scope \(chat:write\)") as refused:
+        poster.post("k", RUNS, None, say("x"))
+    assert refused.value.fatal
+
+
 def test_an_uninvited_bot_says_so(poster: SlackPoster) -> None:
     with pytest.raises(ChatUnavailable, match="invite the app") as refused:
         poster.post("k", RANDOM, None, say("x"), first=True)

@@ -15,7 +15,7 @@ from slack_sdk.socket_mode.client import BaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from bot.adapters.slack.identity import ask_socket_url
-from bot.adapters.slack.web import FAILURES, is_loopback, translate
+from bot.adapters.slack.web import FAILURES, bypasses_proxy, translate
 from bot.errors import ChatUnavailable
 
 log = logging.getLogger("bot.slack")
@@ -56,7 +56,7 @@ class Connection:
             ping_interval=PING_INTERVAL_S,
             auto_reconnect_enabled=False,
         )
-        if is_loopback(web.base_url):
+        if bypasses_proxy(web.base_url):
             self._client.proxy = None
         self._client.socket_mode_request_listeners.append(handle)
         self._on_connect = on_connect
@@ -93,7 +93,7 @@ class Connection:
             except Exception as error:  # whatever it is, the next look may succeed, and nobody else would look
                 failures += 1
                 told = error.retry_after_s if isinstance(error, ChatUnavailable) else None
-                delay_s = told or min(0.5 * 2**failures, LONGEST_DELAY_S) * random.uniform(0.7, 1.0)
+                delay_s = told or min(0.25 * 2**failures, LONGEST_DELAY_S) * random.uniform(0.7, 1.0)
                 self._tell(error)
             self._stopping.wait(delay_s)
 
@@ -106,7 +106,8 @@ class Connection:
     def _look(self) -> None:
         """Raises ChatUnavailable when there is no connection and none can be made."""
         session = self._client.current_session
-        if session is not None and session.sock is not None and _hung_up(session.sock):
+        sock = session.sock if session is not None else None
+        if session is not None and sock is not None and _hung_up(sock):
             session.disconnect()  # the SDK would read the end of the stream in a busy loop until its pings fail
         if not self._client.is_connected():
             if self._prepare is not None:

@@ -80,6 +80,17 @@ def missing_scopes(identity: Identity) -> list[MissingScope]:
     ]
 
 
+def check_channel(call: Caller, channel: str) -> str:
+    """The channel's name; raises ChatUnavailable with what to do when the bot cannot speak there."""
+    told = call.read("conversations.info", channel=channel)["channel"]
+    name = f"#{told.get('name') or channel}"
+    if told.get("is_archived"):
+        raise ChatUnavailable(f"{name} is archived: choose another channel", fatal=True, code="is_archived")
+    if not told.get("is_member") and not told.get("is_im"):
+        raise ChatUnavailable(f"not in {name}: /invite the app there", fatal=True, code="not_in_channel")
+    return name
+
+
 def check_app_token(app_token: str, base_url: str) -> None:
     """Asks for a Socket Mode address and leaves it unused. Raises ChatUnavailable with what to do."""
     ask_socket_url(open_client(app_token, base_url))

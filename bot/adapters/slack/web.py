@@ -4,6 +4,7 @@ import logging
 from http.client import HTTPException
 from typing import Final
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -45,13 +46,14 @@ def open_client(token: str | None, base_url: str) -> WebClient:
     client = WebClient(
         token, base_url=base_url, timeout=TIMEOUT_S, retry_handlers=[], logger=logging.getLogger("bot.slack")
     )
-    if is_loopback(base_url):
+    if bypasses_proxy(base_url):
         client.proxy = None  # the SDK takes HTTP_PROXY and does not know NO_PROXY
     return client
 
 
-def is_loopback(url: str) -> bool:
-    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+def bypasses_proxy(url: str) -> bool:
+    """Whether NO_PROXY names the host."""
+    return bool(proxy_bypass(urlsplit(url).hostname or ""))
 
 
 def translate(error: Exception, doing: str) -> ChatUnavailable:
