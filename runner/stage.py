@@ -14,6 +14,11 @@ def status() -> StatusWriter:
     return StatusWriter.from_environment()
 
 
+def tell_start(text: str) -> None:
+    """Status while a server starts."""
+    status().update("starting", message=text)
+
+
 def write_result(out: Path, stage: str, **numbers: Any) -> None:
     """`result.json` in the stage's data folder: the numbers that cards show. Written when the stage succeeded."""
     write_json(str(out / "result.json"), {"stage": stage, **numbers})

@@ -27,12 +27,17 @@ def get_json(url: str, path: str, timeout_s: float = 30.0) -> Any:
 
 
 def generate(
-    url: str, input_ids: Sequence[int], sampling: Mapping[str, Any], timeout_s: float = 600.0, **fields: Any
+    url: str,
+    input_ids: Sequence[int],
+    sampling: Mapping[str, Any],
+    timeout_s: float = 600.0,
+    partial: bool = False,
+    **fields: Any,
 ) -> dict[str, Any]:
     """One request by token ids: the answer has `output_ids` and `meta_info`.
 
     `fields` are those of SGLang's /generate (rid, return_logprob, …). Raises ServerError: no connection, no answer
-    in time, or an error by the server (`hint` then holds its own words).
+    in time, an error by the server, or an aborted request, unless `partial` takes what there was until then.
     """
     body = {"input_ids": list(input_ids), "sampling_params": dict(sampling), **fields}
     request = urllib.request.Request(f"{url}/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
@@ -40,18 +45,25 @@ def generate(
     if not isinstance(answer, dict) or "meta_info" not in answer:
         raise ServerError(f"the server's answer is no generation: {str(answer)[:200]}")
     reason = answer["meta_info"].get("finish_reason") or {}
-    if isinstance(reason, dict) and reason.get("type") == "abort":
+    if not partial and isinstance(reason, dict) and reason.get("type") == "abort":
         raise ServerError(f"the server aborted the request: {reason.get('message', reason)}")
     return answer
+
+
+def post_json(url: str, path: str, body: Mapping[str, Any], timeout_s: float = 30.0) -> Any:
+    """Raises ServerError. None when the answer is empty."""
+    data = json.dumps(body).encode()
+    return _call(urllib.request.Request(url + path, data, {"Content-Type": "application/json"}), timeout_s)
 
 
 def _call(request: urllib.request.Request, timeout_s: float) -> Any:
     try:
         with _direct.open(request, timeout=timeout_s) as answer:
-            return json.load(answer)
+            said = answer.read()
+            return json.loads(said) if said.strip() else None
     except urllib.error.HTTPError as error:
-        said = error.read(2000).decode("utf-8", "replace")
-        raise ServerError(f"the server answered {error.code} to {request.selector}: {said[:500]}") from error
+        words = error.read(2000).decode("utf-8", "replace")
+        raise ServerError(f"the server answered {error.code} to {request.selector}: {words[:500]}") from error
     except (OSError, http.client.HTTPException) as error:
         raise ServerError(f"no answer from {request.full_url}: {error or type(error).__name__}") from error
     except ValueError as error:
