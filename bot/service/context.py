@@ -117,7 +117,7 @@ def pipeline_view(pipeline: Pipeline, hosts: Sequence[str]) -> PipelineView:
         name=pipeline.name,
         stages=stage_views(pipeline),
         params=param_specs(pipeline.stages, hosts),
-        models=pipeline.names,
+        models=(pipeline.name, *pipeline.names),
     )
 
 
