@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.hf import load_config, text_config
+
 PATCHES = Path(__file__).parents[2] / "patches" / "sglang"
 
 
@@ -66,10 +68,26 @@ def has_gpu() -> bool:
     return Path("/dev/nvidiactl").exists() and os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
 
 
+def served_dtype(model: Path, asked: str = "auto") -> str:
+    """What "auto" means: the dtype of the model's config. SGLang's own "auto" turns float32 into float16.
+
+    Raises DataError when the folder holds no config.
+    """
+    if asked != "auto" or not model.exists():
+        return asked
+    whole = load_config(model)
+    for config in (text_config(whole), whole):
+        stated = config.get("dtype") or config.get("torch_dtype")
+        if stated:
+            return str(stated).removeprefix("torch.")
+    return "auto"
+
+
 def command(settings: ServerSettings, port: int) -> list[str]:
     """The argument vector of the server's process."""
     argv = [sys.executable, "-W", "ignore", "-m", "runner.serve.child", "--model-path", str(settings.model)]
-    argv += ["--host", "127.0.0.1", "--port", str(port), "--dtype", settings.dtype, "--skip-server-warmup"]
+    argv += ["--host", "127.0.0.1", "--port", str(port), "--skip-server-warmup"]
+    argv += ["--dtype", served_dtype(settings.model, settings.dtype)]
     numbers = {
         "--context-length": settings.context_length,
         "--max-total-tokens": settings.max_total_tokens,
