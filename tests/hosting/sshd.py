@@ -1,5 +1,6 @@
 """A real sshd on a loopback port, with keys of its own and, if wanted, a home folder of its own."""
 
+import contextlib
 import getpass
 import os
 import signal
@@ -48,7 +49,8 @@ class Sshd:
     def stop(self) -> None:
         if self.process is not None:
             for pid in self.sessions():
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
             self.process = None

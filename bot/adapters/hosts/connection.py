@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import paramiko
@@ -35,10 +36,22 @@ class Connection:
 
     def open(self, deadline: Deadline) -> None:
         """Raises HostKeyChanged, HostUnreachable, TimeoutError, ConnectionError."""
+        with self._translated(deadline):
+            known = hostkeys.read(self.destination.known_hosts, self.destination.key_name)
+            shown = self._greet(known.types, deadline)
+            hostkeys.check(self.host, self.destination.key_name, known, shown)
+            self._log_in(deadline)
+
+    def ask_key(self, deadline: Deadline) -> Any:
+        """The key that the server shows, whether it is trusted or not. Nothing is sent. Raises as `open` does."""
+        with self._translated(deadline):
+            return self._greet([], deadline)
+
+    @contextlib.contextmanager
+    def _translated(self, deadline: Deadline) -> Iterator[None]:
         try:
             with deadline.enforced(self.stream.close):
-                self._greet(deadline)
-                self._log_in(deadline)
+                yield
         except paramiko.AuthenticationException as error:
             raise HostUnreachable(self.host, f"{self.destination} refused to let us in: {error}") from error
         except BROKEN as error:
@@ -46,15 +59,15 @@ class Connection:
             kind = ConnectionError if self.transport is not None and self.transport.remote_version else HungUp
             raise kind(f"{self.destination}: {error or type(error).__name__}") from error
 
-    def _greet(self, deadline: Deadline) -> None:
-        known = hostkeys.read(self.destination.known_hosts, self.destination.key_name)
+    def _greet(self, types: list[str], deadline: Deadline) -> Any:
+        """Agree on keys for the connection; returns the host's key, of one of `types` if it has such a one."""
         self.transport = transport = paramiko.Transport(self.stream.sock)
         transport.set_log_channel(LOG_CHANNEL)
         transport.daemon = True
         transport.banner_timeout = transport.auth_timeout = deadline.left_s()
-        prefer(transport, known.types)
+        prefer(transport, types)
         transport.start_client(timeout=deadline.left_s())
-        hostkeys.check(self.host, self.destination.key_name, known, transport.get_remote_server_key())
+        return transport.get_remote_server_key()
 
     def _log_in(self, deadline: Deadline) -> None:
         refused = []

@@ -47,9 +47,9 @@ def from_files(destination: Destination, keys: Keys) -> None:
             continue
         try:
             keys.append((name, paramiko.PKey.from_path(path)))
-        except paramiko.PasswordRequiredException:
+        except (paramiko.PasswordRequiredException, TypeError):  # the latter is how cryptography says it
             keys.unusable.append((name, "has a passphrase, load it into an ssh-agent"))
-        except (paramiko.SSHException, ValueError, TypeError, OSError, paramiko.pkey.UnknownKeyType) as error:
+        except (paramiko.SSHException, ValueError, OSError, paramiko.pkey.UnknownKeyType) as error:
             keys.unusable.append((name, f"cannot be used ({error or type(error).__name__})"))
 
 

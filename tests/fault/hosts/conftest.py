@@ -12,6 +12,7 @@ from bot.adapters.hosts.local import LocalLink
 from tests.hosting.sshd import Sshd
 
 OpenLocal = Callable[..., AgentHost]
+StartSshd = Callable[..., Sshd]
 
 
 @pytest.fixture
@@ -35,12 +36,24 @@ def local(open_local: OpenLocal) -> AgentHost:
 
 
 @pytest.fixture
-def sshd(tmp_path: Path) -> Iterator[Sshd]:
+def start_sshd(tmp_path: Path) -> Iterator[StartSshd]:
+    """Starts sshds, each with more lines of configuration; they are stopped after the test."""
     if not find_sshd():
         pytest.skip("no sshd here: apt-get install openssh-server")
-    running = Sshd(tmp_path / "sshd")
-    yield running
-    running.stop()
+    started: list[Sshd] = []
+
+    def start(more: str = "") -> Sshd:
+        started.append(Sshd(tmp_path / f"sshd{len(started)}", more))
+        return started[-1]
+
+    yield start
+    for sshd in started:
+        sshd.stop()
+
+
+@pytest.fixture
+def sshd(start_sshd: StartSshd) -> Sshd:
+    return start_sshd()
 
 
 @pytest.fixture
