@@ -1,6 +1,8 @@
 """Pipeline files: YAML, checked by pydantic, unknown keys refused, every complaint with its line."""
 
+import zoneinfo
 from collections.abc import Iterator
+from datetime import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +10,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.core import pipeline as core
-from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, StageSpec, seconds_of, tokens_of
+from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, QuietHours, StageSpec, seconds_of, tokens_of
 from bot.errors import ConfigError
 from bot.yamlfile import read_yaml, validate
 
@@ -73,10 +75,63 @@ class _Budget(_Strict):
     seconds: float | None = Field(None, gt=0)
 
 
+class _Quiet(_Strict):
+    start: str = Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")
+    end: str = Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")
+    tz: str
+    days: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = []
+
+    @model_validator(mode="after")
+    def _known_zone(self) -> "_Quiet":
+        if self.tz not in zoneinfo.available_timezones():
+            raise ValueError(f"{self.tz} is no IANA time zone (Europe/Berlin, say)")
+        if len(set(self.days)) == len(_DAYS):
+            raise ValueError("with all seven days quiet nobody would ever be reminded")
+        return self
+
+    def to_core(self) -> QuietHours:
+        days = tuple(sorted(_DAYS.index(day) for day in set(self.days)))
+        return QuietHours(start=time.fromisoformat(self.start), end=time.fromisoformat(self.end), tz=self.tz, days=days)
+
+
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+Person = Annotated[str, Field(pattern=r"^[UWS][A-Z0-9]+$")]
+
+
 class _Gate(_Strict):
-    roles: list[Literal["operator", "admin"]] = ["operator", "admin"]
+    roles: list[Literal["operator", "admin"]] = Field(["operator", "admin"], min_length=1)
     needed: int = Field(1, ge=1, le=5)
+    people: list[Person] = []
+    second_above_s: float | None = Field(None, ge=0)
     remind_s: float | None = Field(3600, ge=60)
+    escalate_s: float | None = Field(None, ge=60)
+    escalate_to: list[Person] = []
+    quiet: _Quiet | None = None
+
+    @model_validator(mode="after")
+    def _escalates_to_somebody(self) -> "_Gate":
+        if (self.escalate_s is None) != (not self.escalate_to):
+            raise ValueError("`escalate_s` and `escalate_to` belong together")
+        if self.escalate_s is not None and self.remind_s is None:
+            raise ValueError("`escalate_s` needs `remind_s`: escalations come with reminders")
+        return self
+
+    def to_core(self) -> GateSpec:
+        return GateSpec(
+            roles=tuple(self.roles),
+            needed=self.needed,
+            people=tuple(self.people),
+            second_above_s=self.second_above_s,
+            remind_s=self.remind_s,
+            escalate_s=self.escalate_s,
+            escalate_to=tuple(self.escalate_to),
+            quiet=self.quiet.to_core() if self.quiet else None,
+        )
+
+
+class _Roles(_Strict):
+    operators: list[Person] = []
+    admins: list[Person] = []
 
 
 class _Stage(_Strict):
@@ -124,9 +179,7 @@ class _Stage(_Strict):
             env={**read_env(folder / self.env_file if self.env_file else None), **_plains(self.env)},
             secrets=tuple(self.secrets),
             own_out=self.own_out,
-            gate=None
-            if self.gate is None
-            else GateSpec(roles=tuple(self.gate.roles), needed=self.gate.needed, remind_s=self.gate.remind_s),
+            gate=self.gate.to_core() if self.gate else None,
             estimate=Estimate(**self.estimate.model_dump()),
             budget=Budget(**self.budget.model_dump()),
             wall_s=self.wall_s,
@@ -141,6 +194,7 @@ class _Pipeline(_Strict):
     host: str
     vars: dict[str, Scalar] = {}
     budget_s: float | None = Field(None, gt=0)
+    roles: _Roles = _Roles()
     stages: list[_Stage] = Field(min_length=1)
 
 
@@ -206,6 +260,8 @@ def load_pipeline(path: Path) -> Pipeline:
         stages=stages,
         vars=_plains(raw.vars),
         budget_s=raw.budget_s,
+        operators=tuple(raw.roles.operators),
+        admins=tuple(raw.roles.admins),
         source=str(path),
     )
 

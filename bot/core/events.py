@@ -1,6 +1,6 @@
 """What can happen to a run. Times are the clock's, UTC."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.core.pipeline import Value
@@ -31,7 +31,9 @@ class Advance(Ordered):
 
 @dataclass(frozen=True, kw_only=True)
 class Arm(Ordered):
-    """Pass the next gate by itself once the running stage is proven."""
+    """Pass the next gate by itself once the stage before it is proven, and `when` is reached."""
+
+    when: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +52,26 @@ class Override(Ordered):
 class Retry(Ordered):
     """Launch the failed stage again; what it left is used."""
 
+    set: dict[str, Value] = field(default_factory=dict)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bench(Ordered):
     """Run the benchmark stage (again)."""
 
     set: dict[str, Value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extend(Ordered):
+    """Make `add` more samples; what exists is kept."""
+
+    add: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch(Ordered):
+    """Tell this person of the run's next turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +117,11 @@ class Seen(Event):
 
     view: AttemptView
     undo_s: float = 0.0  # the undo window, should this answer complete an accepted order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remind(Event):
+    """The run has waited for a person long enough to say so again."""
 
 
 @dataclass(frozen=True, kw_only=True)

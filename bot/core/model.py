@@ -157,6 +157,7 @@ class Armed:
     by: str
     at: datetime
     stage: str  # the stage whose proof is waited for
+    when: dict[str, float] = field(default_factory=dict)  # a milestone to be reached as well: {"samples": 9000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +169,17 @@ class Starting:
     until: datetime
     attempt: str
     back: Phase
+    was_at: str
+    kept: tuple[tuple[str, dict[str, Value]], ...] = ()  # overrides by stage as they were before the order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reminder:
+    """When whoever may decide is told again that the run waits. Stored, so that a restart repeats none."""
+
+    since: datetime
+    next_at: datetime
+    sent: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +222,8 @@ class Run:
     starting: Starting | None = None
     question: Question | None = None
     started: Started | None = None
+    reminder: Reminder | None = None
+    watchers: tuple[str, ...] = ()  # people who want to be told of the next turn
     version: int = 0
     ended_at: datetime | None = None
 
@@ -237,6 +251,15 @@ class Run:
         known = any(a.id == attempt.id for a in stage.attempts)
         attempts = tuple(attempt if a.id == attempt.id else a for a in stage.attempts)
         return self.with_stage(replace(stage, attempts=attempts if known else (*attempts, attempt)))
+
+    def told(self, *more: str) -> tuple[str, ...]:
+        """Whom the next turn concerns: the owner, whoever asked to be told, and `more`."""
+        return tuple(sorted({self.owner, *self.watchers, *more} - {""}))
+
+    def precedes(self, first: str, second: str) -> bool:
+        """Whether stage `first` comes before stage `second`."""
+        order = [stage.id for stage in self.stages]
+        return order.index(first) < order.index(second)
 
     @property
     def live(self) -> tuple[Attempt, ...]:

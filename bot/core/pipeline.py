@@ -1,6 +1,7 @@
 """A pipeline as data: stages in order, what chat may change, where a person is asked."""
 
 from dataclasses import dataclass, field
+from datetime import time
 from typing import Literal
 
 ParamType = Literal["int", "float", "str", "choice", "gpus", "bool"]
@@ -45,12 +46,34 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuietHours:
+    """When nobody is reminded: from `start` to `end` by the clocks of `tz` (an IANA name), and on whole `days`.
+
+    `days` counts from Monday, 0. A night may go over midnight.
+    """
+
+    start: time
+    end: time
+    tz: str = "UTC"
+    days: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateSpec:
-    """The hand-off before a stage. `roles` may pass it, `needed` different people must."""
+    """The hand-off before a stage. `roles` may pass it, `needed` different people must.
+
+    `people` (users and user groups) narrows the roles down. Above `second_above_s` of estimated time at least two
+    people are needed. Reminders after `remind_s`, in growing intervals; from `escalate_s` on `escalate_to` is told too.
+    """
 
     roles: tuple[str, ...] = ("operator", "admin")
     needed: int = 1
+    people: tuple[str, ...] = ()
+    second_above_s: float | None = None
     remind_s: float | None = 3600.0
+    escalate_s: float | None = None
+    escalate_to: tuple[str, ...] = ()
+    quiet: QuietHours | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +115,8 @@ class Pipeline:
     stages: tuple[StageSpec, ...]
     vars: dict[str, str] = field(default_factory=dict)
     budget_s: float | None = None
+    operators: tuple[str, ...] = ()  # instead of the configuration's, when there are any
+    admins: tuple[str, ...] = ()
     source: str = ""
 
     def stage(self, id_: str) -> StageSpec:

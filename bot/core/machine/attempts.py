@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core import events
-from bot.core.cards import Card, say
+from bot.core.cards import Card, escape, say
 from bot.core.effects import Edit, Effect, Post
+from bot.core.errors import WrongState
 from bot.core.machine.flow import Moved, begin, look, proven
 from bot.core.machine.orders import checkable, start_gated
-from bot.core.model import Attempt, AttemptState, Phase, Run
+from bot.core.model import Armed, Attempt, AttemptState, Phase, Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import words
 from bot.core.summary.failure import blocked_card, cancelled_card, failure_card, refused_card
@@ -40,11 +41,32 @@ def launch_began(run: Run, event: events.LaunchBegan, pipeline: Pipeline) -> Mov
 
 def launch_refused(run: Run, event: events.LaunchRefused, pipeline: Pipeline) -> Moved:
     """The host said no: nothing ran."""
-    attempt = replace(run.attempt(event.attempt), state=AttemptState.REFUSED, why=event.why, seen_at=event.at)
+    before = run.attempt(event.attempt)
+    if before.state.over:
+        return run, ()
+    attempt = replace(before, state=AttemptState.REFUSED, why=event.why, seen_at=event.at)
     run = run.with_attempt(attempt)
+    if not awaited(run, attempt):
+        return run, ()
+    if run.phase is Phase.CANCELLING:
+        view = AttemptView(attempt.id, seen_states.CANCELLED, why=event.why)
+        return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, view, pipeline))
     if attempt.purpose == "work":
         return _stop(run, attempt, Phase.FAILED, refused_card(run, attempt, pipeline))
     return _unproven(run, attempt, None, pipeline)
+
+
+_AWAITING = {
+    "work": (Phase.RUNNING, Phase.CANCELLING),
+    "verify": (Phase.VERIFYING, Phase.CANCELLING),
+    "check": (Phase.CHECKING, Phase.CANCELLING),
+}
+
+
+def awaited(run: Run, attempt: Attempt) -> bool:
+    """Whether the run waits for this attempt's end. A look that was taken back meanwhile, say, decides nothing."""
+    newest = run.stage(run.at).latest()
+    return run.phase in _AWAITING[attempt.purpose] and newest is not None and newest.id == attempt.id
 
 
 def unreachable(run: Run, event: events.Unreachable, pipeline: Pipeline) -> Moved:
@@ -53,7 +75,10 @@ def unreachable(run: Run, event: events.Unreachable, pipeline: Pipeline) -> Move
     if attempt.state.over or attempt.state is AttemptState.UNKNOWN:
         return run, ()
     attempt = replace(attempt, state=AttemptState.UNKNOWN, unknown_since=event.at, why=event.why)
-    text = f"⚠ {attempt.host} unreachable since {words.moment(event.at)}. State unknown, nothing restarted."
+    text = (
+        f"⚠ {escape(attempt.host)} unreachable since {words.moment(event.at)}. State unknown, nothing restarted."
+        f"\n{escape(event.why)[:600]}"
+    )
     return run.with_attempt(attempt), (Post(key=_outage(attempt), card=say(text)),)
 
 
@@ -70,9 +95,11 @@ def seen(run: Run, event: events.Seen, pipeline: Pipeline) -> Moved:
         return run, ()
     attempt = taken_over(before, view, event)
     effects: list[Effect] = []
-    if before.unknown_since is not None and before.state is AttemptState.UNKNOWN:
-        text = f"{before.host} reachable again {words.moment(event.at)}: {attempt.state.value}" + (
-            f", {attempt.percent:.0f} %" if attempt.percent is not None else ""
+    if before.unknown_since is not None and attempt.state is not AttemptState.UNKNOWN:
+        far = f", {attempt.percent:.0f} %" if attempt.percent is not None else ""
+        away = words.duration((event.at - before.unknown_since).total_seconds())
+        text = (
+            f"{escape(before.host)} reachable again {words.moment(event.at)}, after {away}: {attempt.state.value}{far}."
         )
         effects.append(Edit(key=f"{_outage(before)}/over", post=_outage(before), card=say(text)))
     run = run.with_attempt(attempt)
@@ -86,10 +113,12 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
     """The attempt as the host shows it now. Absent right after a launch that is under way changes nothing."""
     state = _STATES.get(view.state)
     why = view.why
-    if state is None:  # absent
-        launching = before.state is AttemptState.LAUNCHING
-        state = AttemptState.LAUNCHING if launching else AttemptState.LOST
-        why = "" if launching else "its directory is gone from the host"
+    if view.state == seen_states.ABSENT:
+        known = before.seen_at is not None
+        state = AttemptState.LOST if known else AttemptState.LAUNCHING
+        why = "its directory is gone from the host" if known else ""
+    elif state is None:  # its records cannot be read: nothing is known
+        return replace(before, state=AttemptState.UNKNOWN, why=why, unknown_since=before.unknown_since or event.at)
     return replace(
         before,
         state=state,
@@ -99,7 +128,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         rc=view.rc,
         signal=view.signal,
         pid=view.pid,
-        seen_at=event.at,
+        seen_at=before.seen_at if view.state == seen_states.ABSENT else event.at,
         unknown_since=None,
         log_offset=view.log_offset or before.log_offset,
         log_age_s=view.log_age_s,
@@ -111,6 +140,8 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
 
 
 def _ended(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) -> Moved:
+    if not awaited(run, attempt):
+        return run, ()
     if attempt.purpose != "work":
         return _looked(run, attempt, event, pipeline)
     if run.phase is Phase.CANCELLING:
@@ -138,8 +169,8 @@ def _looked(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) 
         return _unproven(run, attempt, evidence, pipeline)
     if attempt.purpose == "verify":
         return _proven(run, attempt.stage, event, pipeline)
-    if run.armed is None:  # taken back while it was looked at
-        return replace(run, phase=Phase.HELD), ()
+    if run.armed is None or run.gate is None:
+        raise WrongState(f"{run.id} checks its evidence for nobody")
     return start_gated(run, run.armed.by, event.undo_s, event, pipeline)
 
 
@@ -160,14 +191,31 @@ def with_exit(evidence: dict[str, Any] | None, work: Attempt | None) -> dict[str
 def _proven(run: Run, stage_id: str, event: events.Seen, pipeline: Pipeline) -> Moved:
     armed = run.armed
     run, effects = proven(run, stage_id, event.at, pipeline)
-    if armed is None or run.gate is None or run.gate.after != armed.stage:
+    opened = run.gate
+    if armed is None or opened is None or opened.after != armed.stage:
         return run, effects
-    gate = replace(run.gate, passed_by=((armed.by, armed.at.isoformat()),))
+    run = replace(run, armed=None)
+    if short := _short_of(run.stage(stage_id).latest("work"), armed):
+        text = (
+            f"{words.person(armed.by)} wanted to go on at {short}. That was not reached, so nothing starts by itself."
+        )
+        return run, (*effects, Post(key=f"{run.id}/not-reached/{run.version + 1}", card=say(text)))
+    gate = replace(opened, passed_by=((armed.by, armed.at.isoformat()),))
     run = replace(run, gate=gate)
     if len(gate.passed_by) < gate.needed:
-        return replace(run, armed=None), effects
+        return run, effects
     run, more = start_gated(run, armed.by, event.undo_s, event, pipeline)
     return run, (*effects, *more)
+
+
+def _short_of(work: Attempt | None, armed: Armed) -> str:
+    """The milestone that an armed order names and the stage did not reach, "" when it did."""
+    done, _, unit = (work.progress if work else None) or (0.0, None, "")
+    for name, wanted in armed.when.items():
+        reached = (work.percent if work else None) if name == "percent" else done if name == unit else None
+        if reached is None or reached < wanted:
+            return words.milestone({name: wanted})
+    return ""
 
 
 def _unproven(run: Run, attempt: Attempt, evidence: dict[str, Any] | None, pipeline: Pipeline) -> Moved:

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from bot.core.cards import Buttons, Card, Text, escape
 from bot.core.clicks import Click, button
 from bot.core.effects import Effect, Launch, Post, Upload
+from bot.core.errors import WrongState
 from bot.core.model import Attempt, Gate, Phase, Purpose, Run, Started, Starting
-from bot.core.pipeline import Pipeline, settings_of
+from bot.core.pipeline import Pipeline, StageSpec, seconds_of, settings_of
 from bot.core.summary import evidence as evidence_summary
 from bot.core.summary import words
 from bot.core.summary.gate import gate_card
@@ -16,28 +17,38 @@ from bot.core.summary.results import bench_history, result_parts
 Moved = tuple[Run, tuple[Effect, ...]]
 
 
-def start(run: Run, stage_id: str, by: str, at: datetime, undo_s: float, pipeline: Pipeline) -> Moved:
-    """Launch the stage's next work attempt, after the undo window when there is one."""
+def start(
+    run: Run, stage_id: str, by: str, at: datetime, undo_s: float, pipeline: Pipeline, before: Run | None = None
+) -> Moved:
+    """Launch the stage's next work attempt, after the undo window when there is one.
+
+    `before` is the run as the order found it: its settings come back should the order be taken back.
+    """
+    kept = tuple((stage.id, stage.overrides) for stage in (before or run).stages)
     run, attempt = new_attempt(run, stage_id, "work", by, at, pipeline)
     until = at + timedelta(seconds=undo_s)
     launch = Launch(key=f"{attempt.id}/launch", attempt=attempt.id, not_before=until)
     if undo_s <= 0:
         return begin(replace(run, at=stage_id), attempt, at), (launch,)
-    starting = Starting(by=by, at=at, until=until, attempt=attempt.id, back=run.phase)
+    starting = Starting(by=by, at=at, until=until, attempt=attempt.id, back=run.phase, was_at=run.at, kept=kept)
     run = replace(run, phase=Phase.STARTING, at=stage_id, starting=starting, armed=None)
     return run, (launch, Post(key=f"{attempt.id}/starting", card=starting_card(run, pipeline)))
 
 
 def begin(run: Run, attempt: Attempt, at: datetime) -> Run:
-    """From here on the attempt may exist on the host: the gate is behind us."""
-    stage = replace(run.stage(attempt.stage), state="active")
+    """From here on the attempt may exist on the host: the gate is behind us, what follows has to be made anew."""
+    for stage in run.stages:
+        if run.precedes(attempt.stage, stage.id) and stage.state != "pending":
+            run = run.with_stage(replace(stage, state="pending", waived_by="", waived_why=""))
+    mine = replace(run.stage(attempt.stage), state="active", waived_by="", waived_why="")
+    armed = run.armed if run.armed and not run.precedes(run.armed.stage, attempt.stage) else None
     return replace(
-        run.with_stage(stage),
+        run.with_stage(mine),
         phase=Phase.RUNNING,
         at=attempt.stage,
         gate=None,
         starting=None,
-        armed=None,
+        armed=armed,
         question=None,
         started=Started(by=attempt.started_by, at=at, stage=attempt.stage),
         ended_at=None,
@@ -91,7 +102,7 @@ def open_gate(run: Run, before: str, at: datetime, pipeline: Pipeline) -> Moved:
         after=after.id if after else None,
         leads_to=pipeline.led_to(before)[-1].id,
         opened_at=at,
-        needed=spec.gate.needed,
+        needed=needed_for(run, before, pipeline),
         roles=spec.gate.roles,
         version=run.version + 1,
     )
@@ -100,6 +111,27 @@ def open_gate(run: Run, before: str, at: datetime, pipeline: Pipeline) -> Moved:
     if after is not None:
         effects += pictures(run, after.id)
     return run, tuple(effects)
+
+
+def needed_for(run: Run, before: str, pipeline: Pipeline) -> int:
+    """How many different people have to pass this gate, as dear as what is behind it has become."""
+    spec = pipeline.stage(before).gate
+    if spec is None:
+        return 1
+    seconds = sum(seconds_of(stage, run.stage(stage.id).overrides) for stage in pipeline.led_to(before))
+    dear = spec.second_above_s is not None and seconds > spec.second_above_s
+    return max(spec.needed, 2 if dear else 1)
+
+
+def next_gate(run: Run, pipeline: Pipeline) -> StageSpec:
+    """The stage behind the gate that is open or comes next. Raises WrongState when none comes."""
+    if run.gate is not None:
+        return pipeline.stage(run.gate.before)
+    coming = pipeline.stages[pipeline.index(run.at) + 1 :]
+    found = next((spec for spec in coming if spec.gate is not None), None)
+    if found is None:
+        raise WrongState(f"no gate follows {run.at}")
+    return found
 
 
 def gate_key(run: Run, gate: Gate) -> str:
@@ -119,18 +151,18 @@ def pictures(run: Run, stage_id: str) -> list[Effect]:
     ]
 
 
-def proven(run: Run, stage_id: str, at: datetime, pipeline: Pipeline, state: str = "proven") -> Moved:
+def proven(
+    run: Run, stage_id: str, at: datetime, pipeline: Pipeline, state: str = "proven", undo_s: float = 0.0
+) -> Moved:
     """The stage's output stands (proven, or waived by a person): go on to what follows."""
     stage = replace(run.stage(stage_id), state="waived" if state == "waived" else "proven")
     run = replace(run.with_stage(stage), at=stage_id)
     following = pipeline.after(stage_id)
     if following is None:
         return finish(run, stage_id, at, pipeline)
-    if run.stage(following.id).state in ("proven", "waived"):  # a repeated benchmark, say: nothing follows again
-        return finish(run, stage_id, at, pipeline)
     by = run.armed.by if run.armed else (run.started.by if run.started else run.owner)
     if following.gate is None:
-        run, effects = start(run, following.id, by, at, 0.0, pipeline)
+        run, effects = start(run, following.id, by, at, undo_s, pipeline)
         return run, (*_passing(run, stage_id, following.title), *effects)
     return open_gate(run, following.id, at, pipeline)
 
@@ -155,8 +187,9 @@ def finish(run: Run, stage_id: str, at: datetime, pipeline: Pipeline) -> Moved:
     parts = [*bench_history(stage)] or ([*result_parts(work)] if work else [])
     if stage.evidence:
         parts += evidence_summary.parts(stage.evidence)
-    again = Click(run=run.id, action="bench", version=run.version + 1)
-    buttons = (button(again, "Bench again"),) if "bench" in (pipeline.stage(stage_id).verb or "") else ()
+    again = Click(run=run.id, action="bench", version=run.version + 1, argument=work.id if work else "")
+    measures = "bench" in (stage_id, pipeline.stage(stage_id).verb)
+    buttons = (button(again, "Bench again"),) if measures else ()
     card = Card(
         title=f"{run.id}: {pipeline.stage(stage_id).title} finished, all stages done",
         fallback=f"{run.id} {run.title}: all stages done.",
@@ -165,7 +198,7 @@ def finish(run: Run, stage_id: str, at: datetime, pipeline: Pipeline) -> Moved:
             Text(text="Reply `bench it` to measure again (`bench with steps 5`), or `status`."),
             *((Buttons(buttons=buttons),) if buttons else ()),
         ),
-        mentions=tuple(sorted({run.owner, by})),
+        mentions=run.told(by),
     )
     number = work.n if work else 0
     return run, (Post(key=f"{run.id}/done/{stage_id}/{number}", card=card, broadcast=True), *pictures(run, stage_id))
@@ -178,6 +211,10 @@ def starting_card(run: Run, pipeline: Pipeline) -> Card:
         raise ValueError(f"{run.id} is not starting")
     names = ", then ".join(f"*{escape(spec.title)}*" for spec in pipeline.led_to(run.at))
     seconds = (starting.until - starting.at).total_seconds()
-    text = f"Starting {names} in {words.duration(seconds)}, by {words.person(starting.by)}. Say `wait` to stop it."
+    chosen = words.settings(run.stage(run.at).overrides)
+    text = f"Starting {names} in {words.duration(seconds)}, by {words.person(starting.by)}" + (
+        f" · {chosen}" if chosen else ""
+    )
+    text += ". Say `wait` to stop it."
     back = Click(run=run.id, action="undo", version=run.version + 1, argument=starting.attempt)
     return Card(fallback=text, parts=(Text(text=text), Buttons(buttons=(button(back, "Cancel", "danger"),))))

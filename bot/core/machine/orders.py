@@ -8,11 +8,13 @@ from bot.core.cards import Buttons, Card, Text, escape, say
 from bot.core.clicks import Click, button
 from bot.core.effects import Edit, Effect, Kill, Post, Withdraw
 from bot.core.errors import WrongState
-from bot.core.machine.flow import Moved, gate_key, look, proven, start
+from bot.core.machine.extension import EXTENDED, extended_stages, extension
+from bot.core.machine.flow import Moved, gate_key, look, needed_for, next_gate, proven, start
 from bot.core.model import Armed, AttemptState, Phase, Question, Run
 from bot.core.pipeline import Pipeline, StageSpec, Value
 from bot.core.summary import words
-from bot.core.summary.gate import gate_card, stripped
+from bot.core.summary.armed import armed_rule
+from bot.core.summary.gate import gate_card, quorum, stripped
 
 GRACE_S = 20.0
 
@@ -22,14 +24,24 @@ def advance(run: Run, order: events.Advance, pipeline: Pipeline) -> Moved:
     gate = run.gate
     if gate is None:
         raise WrongState(f"{run.id} has no open gate")
-    run = _override(run, order.set, pipeline.led_to(gate.before))
-    if all(who != order.by for who, _ in gate.passed_by):
-        gate = replace(gate, passed_by=(*gate.passed_by, (order.by, order.at.isoformat())))
+    before, run = run, _override(run, order.set, pipeline.led_to(gate.before))
+    others = () if run.stages != before.stages else tuple(p for p in gate.passed_by if p[0] != order.by)
+    gate = replace(
+        gate,
+        passed_by=(*others, (order.by, order.at.isoformat())),
+        needed=needed_for(run, gate.before, pipeline),
+        held_by="",
+        held_at=None,
+    )
     run = replace(run, gate=gate, phase=Phase.WAITING)
     if len(gate.passed_by) < gate.needed:
-        left = gate.needed - len(gate.passed_by)
-        text = f"{words.person(order.by)} passes this gate; {left} more of {gate.needed} different people needed."
-        return run, (Post(key=f"{gate_key(run, gate)}/passed/{order.by}", card=say(text)),)
+        key = gate_key(run, gate)
+        text = f"{words.person(order.by)} passes this gate. {quorum(gate)}"
+        card = gate_card(run, pipeline, gate)
+        return run, (
+            Post(key=f"{key}/passed/{run.version + 1}", card=say(text)),
+            Edit(key=f"{key}/card/{run.version + 1}", post=key, card=card),
+        )
     if gate.after is not None and checkable(pipeline.stage(gate.after)) and run.stage(gate.after).state == "proven":
         run = replace(run, armed=Armed(by=order.by, at=order.at, stage=gate.after))
         return look(run, gate.after, "check", order.by, order.at, pipeline)
@@ -54,20 +66,29 @@ def checkable(spec: StageSpec) -> bool:
 
 def arm(run: Run, order: events.Advance | events.Arm, pipeline: Pipeline) -> Moved:
     """The order stands and waits for the proof; it passes the next gate by itself."""
-    following = pipeline.after(run.at)
-    if following is None:
-        raise WrongState(f"nothing follows {run.at}")
-    if isinstance(order, events.Advance):
-        run = _override(run, order.set, pipeline.led_to(following.id))
+    gated = next_gate(run, pipeline)
+    last = pipeline.before(gated.id)
+    if last is None:
+        raise WrongState(f"{run.id} has not begun")
     if run.armed is not None:
-        raise WrongState(f"{words.person(run.armed.by)} has ordered that already; it waits for the proof of {run.at}")
-    goal = ", then ".join(escape(spec.title) for spec in pipeline.led_to(following.id))
-    text = (
-        f"Noted: once {escape(pipeline.stage(run.at).title)} has ended and is *proven*, {goal} starts by itself,"
-        f" by order of {words.person(order.by)}. Say `hold` to take it back."
-    )
-    run = replace(run, armed=Armed(by=order.by, at=order.at, stage=run.at))
+        raise WrongState(f"{words.person(run.armed.by)} has ordered that already; it waits for the proof of {last.id}")
+    when: dict[str, float] = {}
+    if isinstance(order, events.Advance):
+        run = _override(run, order.set, pipeline.led_to(gated.id))
+    else:
+        when = dict(order.when)
+    run = replace(run, armed=Armed(by=order.by, at=order.at, stage=last.id, when=when))
+    text = f"Noted, by order of {words.person(order.by)}: {armed_rule(run, pipeline, when)} Say `hold` to take it back."
     return run, (Post(key=f"{run.id}/armed/{run.at}/{run.version + 1}", card=say(text)),)
+
+
+def watch(run: Run, order: events.Watch, pipeline: Pipeline) -> Moved:
+    """Tell this person of the next turn."""
+    if order.by in run.watchers:
+        return run, ()
+    text = f"I tell {words.person(order.by)} as soon as {escape(pipeline.stage(run.at).title)} takes a turn."
+    run = replace(run, watchers=(*run.watchers, order.by))
+    return run, (Post(key=f"{run.id}/watch/{run.version + 1}", card=say(text)),)
 
 
 def hold(run: Run, order: events.Hold, pipeline: Pipeline) -> Moved:
@@ -85,24 +106,26 @@ def keep(run: Run, order: events.Hold, pipeline: Pipeline) -> Moved:
     return run, (Post(key=f"{run.id}/hold/{run.version + 1}", card=say(text)),)
 
 
-def take_back(run: Run, order: events.Hold | events.Cancel, pipeline: Pipeline) -> Moved:
+def take_back(run: Run, order: events.Ordered, pipeline: Pipeline) -> Moved:
     """Within the undo window: the launch is withdrawn, the run is where it was, on hold."""
     starting = run.starting
     if starting is None:
         raise WrongState(f"{run.id} is not starting")
     attempt = replace(run.attempt(starting.attempt), state=AttemptState.WITHDRAWN, why=f"taken back by {order.by}")
-    run = replace(run.with_attempt(attempt), starting=None, armed=None, phase=starting.back)
+    for stage_id, overrides in starting.kept:
+        run = run.with_stage(replace(run.stage(stage_id), overrides=overrides))
+    run = replace(run.with_attempt(attempt), starting=None, armed=None, phase=starting.back, at=starting.was_at)
     effects: list[Effect] = [Withdraw(key=f"{attempt.id}/launch")]
     said = f"Taken back by {words.person(order.by)}: nothing was started."
     effects.append(Edit(key=f"{attempt.id}/undone", post=f"{attempt.id}/starting", card=say(said)))
     if run.gate is not None:
         gate = replace(run.gate, held_by=order.by, held_at=order.at, passed_by=(), version=run.version + 1)
-        run = replace(run, gate=gate, phase=Phase.HELD, at=gate.after or gate.before)
+        run = replace(run, gate=gate, phase=Phase.HELD)
         effects.append(Post(key=gate_key(run, gate), card=gate_card(run, pipeline, gate)))
     return run, tuple(effects)
 
 
-def disarm(run: Run, order: events.Hold, pipeline: Pipeline) -> Moved:
+def disarm(run: Run, order: events.Ordered, pipeline: Pipeline) -> Moved:
     """While something runs, hold takes back what was armed and lets the running stage be."""
     if run.armed is None:
         text = f"{escape(pipeline.stage(run.at).title)} goes on; at its end I wait for an order. `cancel` would end it."
@@ -117,12 +140,16 @@ def disarm(run: Run, order: events.Hold, pipeline: Pipeline) -> Moved:
 
 def override(run: Run, order: events.Override, pipeline: Pipeline) -> Moved:
     """Set values of the stages still to come."""
-    first = run.gate.before if run.gate else run.at
-    coming = pipeline.stages[pipeline.index(first) :]
-    run = _override(run, order.set, coming)
+    first = pipeline.index(run.gate.before) if run.gate else pipeline.index(run.at) + (run.phase is not Phase.DONE)
+    run = _override(run, order.set, pipeline.stages[first:])
     text = (
         f"Set {words.settings(order.set)} for what comes next, by {words.person(order.by)}. Still waiting for an order."
     )
+    if run.gate is not None and run.gate.passed_by:
+        text += " Whoever passed this gate before has to pass it again."
+    if run.gate is not None:
+        needed = needed_for(run, run.gate.before, pipeline)
+        run = replace(run, gate=replace(run.gate, passed_by=(), needed=needed))
     effects: list[Effect] = [Post(key=f"{run.id}/set/{run.version + 1}", card=say(text))]
     if run.gate is not None:
         key = gate_key(run, run.gate)
@@ -145,7 +172,26 @@ def _override(run: Run, values: dict[str, Value], coming: Iterable[StageSpec]) -
 
 def retry(run: Run, order: events.Retry, pipeline: Pipeline) -> Moved:
     """Launch the stage again on what it left."""
-    return start(run, run.at, order.by, order.at, order.undo_s, pipeline)
+    changed = _override(run, order.set, (pipeline.stage(run.at),))
+    return start(changed, run.at, order.by, order.at, order.undo_s, pipeline, before=run)
+
+
+def extend(run: Run, order: events.Extend, pipeline: Pipeline) -> Moved:
+    """Make more samples: the stages that make them run again with a larger bound, on what they left."""
+    changed = run
+    for stage_id, bound in extension(run, pipeline, order.add).items():
+        changed = _override(changed, {EXTENDED: bound}, (pipeline.stage(stage_id),))
+    first = extended_stages(pipeline)[0].id
+    if run.gate is not None and run.gate.after is None:  # nothing was made yet: only the plan changes
+        return override(run, events.Override(at=order.at, by=order.by, set={EXTENDED: bound}), pipeline)
+    effects: list[Effect] = []
+    if run.gate is not None:
+        said = f"overtaken: more samples are made, by order of {words.person(order.by)}"
+        key = gate_key(run, run.gate)
+        card = stripped(gate_card(run, pipeline, run.gate), said)
+        effects.append(Edit(key=f"{key}/used", post=key, card=card))
+    changed, more = start(changed, first, order.by, order.at, order.undo_s, pipeline, before=run)
+    return changed, (*effects, *more)
 
 
 def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
@@ -154,8 +200,8 @@ def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
     before = pipeline.before(spec.id)
     if before is not None and run.stage(before.id).state not in ("proven", "waived"):
         raise WrongState(f"{run.id} has nothing to benchmark: {before.id} is {run.stage(before.id).state}")
-    run = _override(run, order.set, (spec,))
-    return start(run, spec.id, order.by, order.at, order.undo_s, pipeline)
+    changed = _override(run, order.set, (spec,))
+    return start(changed, spec.id, order.by, order.at, order.undo_s, pipeline, before=run)
 
 
 def bench_at_gate(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
@@ -180,7 +226,7 @@ def waive(run: Run, order: events.Waive, pipeline: Pipeline) -> Moved:
     """Accept what the evidence contradicts. The gate still has to be passed."""
     stage = replace(run.stage(run.at), waived_by=order.by, waived_why=order.reason)
     text = f"Evidence of {run.at} waived by {words.person(order.by)}: {escape(order.reason)}"
-    run, effects = proven(run.with_stage(stage), run.at, order.at, pipeline, state="waived")
+    run, effects = proven(run.with_stage(stage), run.at, order.at, pipeline, state="waived", undo_s=order.undo_s)
     return run, (Post(key=f"{run.id}/waived/{run.at}/{run.version + 1}", card=say(text)), *effects)
 
 

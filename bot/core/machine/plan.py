@@ -1,9 +1,11 @@
 """A new run: the plan, waiting for its first order."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from bot.core.effects import Effect, Post
 from bot.core.machine.flow import open_gate, start
+from bot.core.machine.waiting import first_reminder
 from bot.core.model import Phase, Run, StageRun
 from bot.core.pipeline import Pipeline, Value
 from bot.core.summary.status import status_card
@@ -34,5 +36,7 @@ def plan_run(
     run, effects = (
         open_gate(run, first.id, at, pipeline) if first.gate else start(run, first.id, owner, at, 0.0, pipeline)
     )
+    if run.gate is not None:
+        run = replace(run, reminder=first_reminder(run, at, pipeline))
     head = Post(key=f"{run.id}/status", card=status_card(run, pipeline, at), parent=True)
     return run, (head, *effects)

@@ -7,47 +7,58 @@ from typing import Any
 from bot.core import events
 from bot.core.effects import Effect
 from bot.core.errors import WrongState
-from bot.core.machine import attempts, orders
+from bot.core.machine import attempts, orders, waiting
 from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline
 
 Handler = Callable[[Run, Any, Pipeline], tuple[Run, tuple[Effect, ...]]]
 
 _GATE = frozenset({Phase.WAITING, Phase.HELD})
-_MADE = frozenset({Phase.RUNNING, Phase.VERIFYING, Phase.CHECKING, Phase.CANCELLING})
+_WORK = frozenset({Phase.RUNNING, Phase.VERIFYING})
+_TAKEN = frozenset({Phase.STARTING})
 _STOPPED = frozenset({Phase.FAILED, Phase.CANCELLED, Phase.BLOCKED})
 _ALL = frozenset(Phase)
+_ASKS = frozenset({Phase.WAITING, Phase.BLOCKED, Phase.FAILED})  # a person is waited for, and reminded
+_TURNS = frozenset({Phase.WAITING, *_STOPPED, Phase.DONE})
 
 TABLE: dict[type[events.Event], tuple[tuple[frozenset[Phase], Handler], ...]] = {
     events.Advance: (
         (_GATE, orders.advance),
         (frozenset({Phase.VERIFYING}), orders.arm),
     ),
-    events.Arm: ((frozenset({Phase.RUNNING, Phase.VERIFYING}), orders.arm),),
+    events.Arm: ((_WORK, orders.arm),),
     events.Hold: (
         (frozenset({Phase.WAITING}), orders.hold),
-        (frozenset({Phase.STARTING}), orders.take_back),
-        (frozenset({Phase.CHECKING, Phase.RUNNING, Phase.VERIFYING}), orders.disarm),
+        (_TAKEN, orders.take_back),
+        (_WORK | {Phase.CHECKING}, orders.disarm),
         (frozenset({Phase.HELD, Phase.BLOCKED, Phase.FAILED}), orders.keep),
     ),
-    events.Override: ((_GATE | frozenset({Phase.RUNNING, Phase.VERIFYING, Phase.DONE}), orders.override),),
+    events.Override: ((_GATE | _WORK | {Phase.DONE}, orders.override),),
     events.Retry: ((_STOPPED, orders.retry),),
     events.Bench: (
         (frozenset({Phase.DONE}), orders.bench_again),
         (_GATE, orders.bench_at_gate),
         (_STOPPED, orders.bench_again),
     ),
+    events.Extend: ((_GATE | _STOPPED | {Phase.DONE}, orders.extend),),
+    events.Watch: ((_WORK | _TAKEN | {Phase.CHECKING, Phase.CANCELLING}, orders.watch),),
     events.Waive: ((frozenset({Phase.BLOCKED}), orders.waive),),
-    events.AskCancel: ((_MADE - {Phase.CANCELLING}, orders.ask_cancel),),
+    events.AskCancel: (
+        (_WORK, orders.ask_cancel),
+        (_TAKEN, orders.take_back),
+        (frozenset({Phase.CHECKING}), orders.disarm),
+    ),
     events.Cancel: (
-        (_MADE - {Phase.CANCELLING}, orders.cancel),
-        (frozenset({Phase.STARTING}), orders.take_back),
+        (_WORK, orders.cancel),
+        (_TAKEN, orders.take_back),
+        (frozenset({Phase.CHECKING}), orders.disarm),
     ),
     events.Decline: ((_ALL, orders.decline),),
     events.LaunchBegan: ((_ALL, attempts.launch_began),),
-    events.LaunchRefused: ((_MADE, attempts.launch_refused),),
+    events.LaunchRefused: ((_ALL, attempts.launch_refused),),
     events.Seen: ((_ALL, attempts.seen),),
     events.Unreachable: ((_ALL, attempts.unreachable),),
+    events.Remind: ((_ASKS, waiting.remind),),
 }
 
 
@@ -56,10 +67,21 @@ def step(run: Run, event: events.Event, pipeline: Pipeline) -> tuple[Run, tuple[
     for phases, handler in TABLE[type(event)]:
         if run.phase in phases:
             after, effects = handler(run, event, pipeline)
-            if after.phase is not run.phase:
-                after = replace(after, phase_since=event.at)
-            return replace(after, version=run.version + 1), effects
+            return replace(_settled(run, after, event, pipeline), version=run.version + 1), effects
     raise WrongState(_refusal(run, event))
+
+
+def _settled(run: Run, after: Run, event: events.Event, pipeline: Pipeline) -> Run:
+    """What follows from the phase alone: since when it lasts, whether somebody is reminded, who was told."""
+    if after.phase is not run.phase:
+        after = replace(after, phase_since=event.at)
+        if after.phase in _TURNS:
+            after = replace(after, watchers=())
+    if after.phase not in _ASKS:
+        return replace(after, reminder=None)
+    if after.phase is not run.phase or (after.gate and run.gate and after.gate.version != run.gate.version):
+        return replace(after, reminder=waiting.first_reminder(after, event.at, pipeline))
+    return after
 
 
 def _refusal(run: Run, event: events.Event) -> str:

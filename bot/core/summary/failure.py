@@ -75,10 +75,10 @@ def _card(run: Run, attempt: Attempt, title: str, said: str, replies: str, more:
     tail = escape(attempt.log_tail[-_TAIL:]).strip()
     if tail and not more:
         parts.append(Text(text=f"Last log lines\n```{tail}```"))
+    work = run.stage(attempt.stage).latest("work")
     where = f"{attempt.host}:{{root}}/attempts/{attempt.id}/log.txt".replace("{root}", "~/.pointsman")
     parts.append(Small(text=f"whole log: {escape(attempt.log_path or where)}"))
     parts.append(Text(text=f"Reply {replies}, or `status`."))
-    again = Click(run=run.id, action="retry", version=run.version + 1)
+    again = Click(run=run.id, action="retry", version=run.version + 1, argument=work.id if work else "")
     parts.append(Buttons(buttons=(button(again, "Retry", "primary"),)))
-    people = {run.owner, attempt.started_by}
-    return Card(title=title[:150], fallback=title, parts=tuple(parts), mentions=tuple(sorted(people)))
+    return Card(title=title[:150], fallback=title, parts=tuple(parts), mentions=run.told(attempt.started_by))

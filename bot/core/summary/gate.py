@@ -22,10 +22,19 @@ def gate_card(run: Run, pipeline: Pipeline, gate: Gate) -> Card:
     else:
         title, fallback, asks = _finished(run, pipeline, gate, parts)
     parts.append(Text(text=next_steps(run, following)))
-    parts.append(Text(text=_replies(spec, following, run, asks)))
+    parts.append(Text(text=_replies(following, gate, asks)))
     parts.append(Buttons(buttons=_buttons(run, gate, following)))
-    owners = {run.owner, run.started.by if run.started else run.owner}
-    return Card(title=title, fallback=fallback, parts=tuple(parts), mentions=tuple(sorted(owners)))
+    told = run.told(run.started.by if run.started else "")
+    return Card(title=title, fallback=fallback, parts=tuple(parts), mentions=told)
+
+
+def quorum(gate: Gate) -> str:
+    """Who has passed it, and how many more are needed; "" where one is enough."""
+    if gate.needed < 2:
+        return ""
+    left = gate.needed - len(gate.passed_by)
+    passed = ", ".join(words.person(who) for who, _ in gate.passed_by)
+    return f"Needs {gate.needed} different people" + (f": passed by {passed}, *{left} more needed*." if passed else ".")
 
 
 def _finished(run: Run, pipeline: Pipeline, gate: Gate, parts: list[Part]) -> tuple[str, str, str]:
@@ -82,13 +91,13 @@ def next_steps(run: Run, following: tuple[StageSpec, ...]) -> str:
     return "\n".join(lines)
 
 
-def _replies(spec: StageSpec, following: tuple[StageSpec, ...], run: Run, asks: str) -> str:
+def _replies(following: tuple[StageSpec, ...], gate: Gate, asks: str) -> str:
     example = next((p for s in following for p in s.params if p.chat and p.default is not None), None)
     change = ""
     if example is not None and example.default is not None:
         change = f", change a value (`{example.name.replace('_', ' ')} {words.value(example.default)}`)"
-    needed = f" Needs {spec.gate.needed} different people." if spec.gate and spec.gate.needed > 1 else ""
-    return f"Reply `{asks}`{change}, `hold`, `status` or `help`.{needed}"
+    needed = quorum(gate)
+    return f"Reply `{asks}`{change}, `hold`, `status` or `help`." + (f" {needed}" if needed else "")
 
 
 def _buttons(run: Run, gate: Gate, following: tuple[StageSpec, ...]) -> tuple[Button, ...]:

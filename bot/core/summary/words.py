@@ -34,6 +34,11 @@ def duration(seconds: float) -> str:
     return f"{total // 86400} d {total % 86400 // 3600} h"
 
 
+def milestone(when: dict[str, float]) -> str:
+    """9,000 samples; 80 %."""
+    return " and ".join(f"{count(n)} {'%' if unit == 'percent' else escape(unit)}" for unit, n in when.items())
+
+
 def moment(at: datetime) -> str:
     """A time that every reader sees in the own zone."""
     return f"<!date^{int(at.timestamp())}^{{time}}|{at:%H:%M} UTC>"
