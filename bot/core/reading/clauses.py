@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from bot.core.reading.context import ParamSpec
 from bot.core.reading.intent import Claim
@@ -55,11 +56,16 @@ class Clause:
     used: frozenset[int] = field(default_factory=frozenset)
     loose_not: bool = False
     not_done: bool = False
-    spoken: bool = False  # in quotation marks, or after "somebody:"
+    spoken: bool = False  # in quotation marks
+    speaker: bool = False  # "somebody:" stands before it
 
     def has(self, *tags: Tag) -> bool:
         """Whether an item outside the settings belongs to any of these classes."""
-        return any(item.has(*tags) for item in self.rest())
+        return not self._rest_tags.isdisjoint(tags)
+
+    @cached_property
+    def _rest_tags(self) -> frozenset[Tag]:
+        return frozenset(tag for item in self.rest() for tag in item.tags)
 
     def rest(self) -> Iterator[Item]:
         """The items that no setting and no claim used up."""
@@ -84,7 +90,7 @@ def split_clauses(items: Sequence[Item]) -> list[Clause]:
     def close(asked: bool = False, speech: bool = False) -> None:
         nonlocal current
         if current:
-            clauses.append(_analyse(current, line, asked, quote_open or speech))
+            clauses.append(replace(_analyse(current, line, asked, quote_open), speaker=speech))
         elif asked and clauses:
             clauses[-1] = replace(clauses[-1], asked=True)
         elif asked:

@@ -22,7 +22,7 @@ _BEFORE = AFTER | {
 }  # fmt: skip
 _BESIDE = _BEFORE | {
     Tag.FILL, Tag.NOUN, Tag.REVIEW, Tag.SET, Tag.AUX, Tag.SUBJECT, Tag.NUMBER, Tag.AT, Tag.IN, Tag.ON, Tag.TO,
-    Tag.PERSON, Tag.PARAM, Tag.STATE, Tag.KEEP,
+    Tag.PERSON, Tag.STATE, Tag.KEEP,
 }  # fmt: skip
 _OBJECTS = frozenset({"run", "job", "jobs", "stage", "step", "pipeline", "process", "gate", "one", "card"})
 _WITH = frozenset({"with", "using", "w", "w/"})

@@ -19,7 +19,7 @@ GERMAN = {
         |bitte warten
     """,
     Tag.LATER: "später|morgen|gleich|nachher",
-    Tag.CONDITION: "wenn|falls|sobald|erst",
+    Tag.CONDITION: "wenn|falls|sobald|erst|nach|bis|bevor",
     Tag.DONE: "fertig|erledigt|abgeschlossen",
     Tag.POLITE: "danke|bitte",
     Tag.PRAISE: "super|toll|weiter so",

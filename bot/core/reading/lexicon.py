@@ -80,6 +80,7 @@ class Tag(StrEnum):
     MY = "my"
     NOUN = "noun"
     VIEW = "view"
+    NEED = "need"  # with a time: hold
     SHOW = "show"
     STATE = "state"
     METRIC = "metric"
@@ -140,7 +141,8 @@ ORDERS: dict[Tag, str] = {
         |let me verify|hold please|stop there|nothing yet|not ready|not ready yet|not happy
         |not convinced|not good|not ok|not okay|not good enough|not until|veto|reject|rejected|deny
         |denied|decline|declined|disapprove|objection|i object|stay|do nothing|still looking
-        |still checking|still reviewing|still looking at|still verifying|still testing
+        |still checking|still reviewing|still looking at|still verifying|still testing|need to think
+        |need time|need some time|rather not|better not|please not|i'd rather not|prefer not
     """,
     Tag.STOP: "stop|halt|stop it|stop that|stop this|stop now|cease",
     Tag.CANCEL: """
@@ -203,7 +205,7 @@ MOODS: dict[Tag, str] = {
         if|when|once|unless|until|till|as soon as|after|provided|providing|assuming|in case|whenever
         |as long as|so long as|depending|depends|given that|on condition|only if|iff|while|should it
         |subject to|if and when|suppose|otherwise|or else|pending|conditional|conditionally|upon
-        |by the time
+        |by the time|finish|finish it|finish this|finish the
     """,
     Tag.BEFORE: "before|prior to|b4|ahead of",
     Tag.FIRST: "first|1st|the first|first one|the first one|former|the former|beforehand",
@@ -271,9 +273,9 @@ MOODS: dict[Tag, str] = {
 
 CONTENT: dict[Tag, str] = {
     Tag.DONE: """
-        done|finished|complete|completed|over|ready|ended|through|finish|all done|is done|wrapped up
-        |succeeded|passed|through with|fully done|done now|done already|at 100 %|100%|at 100%|doen|dne
-        |finsihed|landed
+        done|finished|complete|completed|over|ready|ended|through|all done|is done|wrapped up|succeeded
+        |passed|through with|fully done|done now|done already|at 100 %|100%|at 100%|doen|dne|finsihed
+        |landed
     """,
     Tag.GOOD: """
         good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
@@ -288,7 +290,8 @@ CONTENT: dict[Tag, str] = {
         |error|errors|oom|out of memory|spiking|spiked|not converging|not learning|not improving
         |not working|not decreasing|not going down|going up|flat|plateaued|overfitting|wasted|useless
         |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
-        |high|too high|low|too low
+        |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
+        |not finite|nonfinite|unusable|regressed
     """,
     Tag.NAN: "nan|nans|inf|infinite",
     Tag.REVIEW: """
@@ -365,7 +368,7 @@ CONTENT: dict[Tag, str] = {
         |hidden states|states|features|examples|rows|quality|count|counts|rate|rates|report|chart|lines
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
-        |random|several|most|mostly|many
+        |random|several|most|mostly|many|exit code|exit|code
     """,
     Tag.GLUE: """
         it|this|that|so|also|too|indeed|even|already|by now|now that|for me|for us|from my side|from me
@@ -380,12 +383,13 @@ CONTENT: dict[Tag, str] = {
     """,
     Tag.STATE: """
         alive|active|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
-        |unreachable
+        |unreachable|free|available|full|responding
     """,
     Tag.SHOW: """
-        show|last|recent|latest|newest|show me|give me|print|display|get|fetch|let me see|post|send me
-        |tell me|gimme|check on|show us|list me|how is|how are|current|final|best|-n|-f|so far
+        show|last|recent|latest|newest|show me|print|display|get|fetch|let me see|post|send me|tell me
+        |gimme|check on|show us|list me|how is|how are|current|final|best|-n|-f|so far
     """,
+    Tag.NEED: "need|needs|give me|give us|give it|need another|another",
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",
     Tag.ONLY: "only|just",

@@ -17,6 +17,7 @@ from bot.core.reading.normalise import Cleaned
 from bot.core.reading.settings import Setting
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 
+_FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
 
 
@@ -36,7 +37,7 @@ class Message:
     @cached_property
     def words(self) -> tuple[Item, ...]:
         """The items that say something: no marks, emoji or mention of the bot."""
-        return tuple(item for item in self.items if not item.has(Tag.MARK, Tag.BOT) and item.value != "emoji")
+        return tuple(item for item in self.items if not _silent(item))
 
     @cached_property
     def emoji(self) -> tuple[Item, ...]:
@@ -70,11 +71,19 @@ class Message:
 
     def has(self, *tags: Tag) -> bool:
         """Whether any word outside settings and claims belongs to one of these classes."""
-        return any(clause.has(*tags) for clause in self.clauses)
+        return not self._rest_tags.isdisjoint(tags)
+
+    @cached_property
+    def _rest_tags(self) -> frozenset[Tag]:
+        return frozenset(tag for clause in self.clauses for item in clause.rest() for tag in item.tags)
+
+    @cached_property
+    def _tags(self) -> frozenset[Tag]:
+        return frozenset(tag for item in self.items for tag in item.tags)
 
     def named(self, *tags: Tag) -> bool:
         """Whether any word at all belongs to one of these classes."""
-        return any(item.has(*tags) for item in self.items)
+        return not self._tags.isdisjoint(tags)
 
     def only(self, *tags: Tag) -> bool:
         """Whether there are words and all of them belong to these classes (ornaments apart)."""
@@ -104,7 +113,14 @@ def parse(cleaned: Cleaned, names: Names) -> Message:
     tokens = tokenise(cleaned.text, names.whole)
     if len(tokens) >= MAX_TOKENS:
         cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    return Message(tuple(split_clauses(classify_tokens(tokens, names))), cleaned)
+    return Message(tuple(split_clauses(_without_ornament(classify_tokens(tokens, names)))), cleaned)
+
+
+def _without_ornament(items: list[Item]) -> list[Item]:
+    """Beside words, the bot's own mention and a friendly emoji say nothing; alone, an emoji is all there is."""
+    if all(_silent(item) for item in items):
+        return items
+    return [item for item in items if not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY)))]
 
 
 def asks(clause: Clause) -> bool:
@@ -124,7 +140,7 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "disguised", cleaned.disguised
     yield "struck_out", cleaned.struck
     yield "question", message.asked or message.has(Tag.WH, Tag.MODAL)
-    yield "reported", any(clause.spoken for clause in message.clauses[1:]) or _half_quoted(message)
+    yield "reported", _half_quoted(message) or _told(message)
     yield "reported", message.has(Tag.REPORT)
     yield "mixed_polarity", message.named(Tag.NOT) or message.has(Tag.NO)
     yield "timed", message.has(Tag.TIME, Tag.LATER) or _clock(message)
@@ -148,9 +164,18 @@ def _contradicts_itself(message: Message) -> bool:
     return len(set(names)) < len(names)
 
 
+def _told(message: Message) -> bool:
+    """ "anna: continue"."""
+    return any(clause.speaker for clause in message.clauses)
+
+
 def _half_quoted(message: Message) -> bool:
-    spoken = [clause for clause in message.clauses if clause.spoken]
-    return bool(spoken) and len(spoken) < len(message.clauses)
+    saying = [clause for clause in message.clauses if any(not _silent(item) for item in clause.items)]
+    return len({clause.spoken for clause in saying}) > 1
+
+
+def _silent(item: Item) -> bool:
+    return item.has(Tag.MARK, Tag.BOT) or item.value == "emoji"
 
 
 def _clock(message: Message) -> bool:

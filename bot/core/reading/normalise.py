@@ -35,10 +35,11 @@ _LINK = re.compile(r"<(?:https?|mailto|tel|ftp):[^<>]*>|\b(?:https?://|www\.)[^\
 _MENTION = re.compile(r"<(@|#|!)([^<>|\s]+)(?:\|[^<>]*)?>")
 _MARKUP = re.compile(r"(?<![\w*_])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_])|`+")
 _SIGNATURE = re.compile(
-    r"^\s*(?:--\s*$|(?:sent|gesendet|envoyé|enviado) (?:from|with|via|von|de|desde) (?:my|meinem|mon|mi)?\b)",
+    r" *(?:sent|gesendet|envoyé|enviado) +(?:from|with|via|von|de|desde) +(?:my|meinem|mon|mi) +\w+(?:[^\w?]|:\w+:)*\Z",
     re.IGNORECASE,
 )
-_KELVIN = "\u212a"
+# NFC itself would turn these into plain K and ";".
+_SINGLETONS = {0x212A: "\ufffd", 0x037E: "?"}
 
 # Private-use stand-ins, so that the tokeniser sees one character for what Slack wraps in <>.
 BOT, PERSON, LINK = "\ue000", "\ue001", "\ue002"
@@ -61,17 +62,17 @@ def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
     truncated = len(raw) > MAX_CHARS
     text = raw[:MAX_CHARS]
     disguised = bool(_DIRECTION.search(text))
-    text = _DIRECTION.sub("", text).translate(_INVISIBLE)
+    text = _DIRECTION.sub("", text).translate(_INVISIBLE | _SPACES | _BREAKS)
     text, fences = _FENCE.subn("\n", text)
     text, struck = _STRUCK.subn(" ", text)
     text = _LINK.sub(f" {LINK} ", text)
     text = _replace_mentions(text, bot_user, mentioned)
     text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     text, quoted = _drop_quotes(text)
-    text = unicodedata.normalize("NFC", text).translate(_TABLE)
+    text = unicodedata.normalize("NFC", text.translate(_SINGLETONS)).translate(_TABLE)
     text = _MARKUP.sub("", text)
     return Cleaned(
-        text=text.replace(_KELVIN, "\ufffd").lower(),
+        text=text.lower(),
         quoted=quoted,
         fenced=fences > 0,
         struck=struck > 0,
@@ -94,7 +95,7 @@ def _replace_mentions(text: str, bot_user: str | None, mentioned: bool) -> str:
 
 
 def _drop_quotes(text: str) -> tuple[str, bool]:
-    """Remove `>` lines, everything from `>>>` on, and what follows a signature line."""
+    """Remove `>` lines, everything from `>>>` on, and a phone's signature."""
     kept: list[str] = []
     quoted = False
     for line in re.split("[\n\r\u2028\u2029\x0b\x0c\x85]", text):
@@ -103,8 +104,6 @@ def _drop_quotes(text: str) -> tuple[str, bool]:
             return "\n".join(kept), True
         if start.startswith((">", "\uff1e")):
             quoted = True
-        elif _SIGNATURE.match(start):
-            break
-        else:
+        elif not _SIGNATURE.match(line):
             kept.append(line)
     return "\n".join(kept), quoted

@@ -7,6 +7,7 @@ from bot.core.reading.address import Addressed, address
 from bot.core.reading.clauses import ORDER_TAGS, Clause
 from bot.core.reading.context import Context, Event, Phase, Place, QuestionKind, RunView
 from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message, parse
 from bot.core.reading.names import collect
 from bot.core.reading.normalise import normalise
@@ -106,5 +107,5 @@ def _parts(message: Message) -> dict[str, Message] | None:
         if not current:
             leading.append(clause)
     parts = {run: message.part([*leading, *clauses]) for run, clauses in owned.items()}
-    ordered = all(any(item.has(*ORDER_TAGS) for item in part.items) for part in parts.values())
+    ordered = all(any(item.has(*ORDER_TAGS, Tag.NO, Tag.NOT) for item in part.items) for part in parts.values())
     return parts if ordered else None

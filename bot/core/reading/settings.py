@@ -136,8 +136,7 @@ def _values(items: Sequence[Item], at: int, spec: ParamSpec) -> tuple[list[str],
 def _typed(spec: ParamSpec, texts: list[str]) -> Setting:
     value = _convert(spec, texts)
     if value is None:
-        said = " ".join(texts)
-        return Setting(name=spec.name, spec=spec, value=said, problem="out_of_range", texts=tuple(texts))
+        return Setting(name=spec.name, spec=spec, problem="out_of_range", texts=tuple(texts))
     numbers = value if isinstance(value, list) else [value]
     inside = all(_within(spec, number) for number in numbers)
     problem = None if inside else "out_of_range"

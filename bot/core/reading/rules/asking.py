@@ -13,7 +13,7 @@ from bot.core.reading.settings import parse_number
 # Words that make a question one about a run.
 _ABOUT = (
     Tag.STAGE, Tag.NOUN, Tag.METRIC, Tag.PARAM, Tag.DONE, Tag.BAD, Tag.NAN, Tag.VIEW, Tag.RUN, Tag.PAST, Tag.SUITE,
-    Tag.STATE, Tag.PROCEED, Tag.CANCEL, Tag.STOP, Tag.RETRY, Tag.BEGIN, Tag.RESUME, Tag.HOLD,
+    Tag.HOST, Tag.STATE, Tag.PROCEED, Tag.CANCEL, Tag.STOP, Tag.RETRY, Tag.BEGIN, Tag.RESUME, Tag.HOLD,
 )  # fmt: skip
 _SHOWS = (Tag.SHOW, Tag.WH, Tag.AUX)
 _WH_WORDS = ("who ", "what ", "how ", "why ", "when ", "where ", "which ")
@@ -23,7 +23,8 @@ _FREE_WORDS = 5  # a bare view word counts in a message of up to so many words
 def question_mark_alone(moment: Moment) -> Answer:
     """ "?" asks how it stands."""
     message = moment.message
-    return show("summary", moment) if not message.items and message.asked else None
+    silent = not message.words and not message.emoji
+    return show("summary", moment) if silent and message.asked else None
 
 
 def nothing_said(moment: Moment) -> Answer:
@@ -44,9 +45,12 @@ def to_somebody_else(moment: Moment) -> Answer:
 
 def question_about_the_run(moment: Moment) -> Answer:
     """who/why/how: never an order, whatever words follow."""
-    if moment.message.has(Tag.HEDGE) and moment.go:
+    message = moment.message
+    if message.has(Tag.HEDGE) and moment.go:
         return None
-    firsts = [_first(clause.items) for clause in moment.message.clauses]
+    if [item.text for item in message.words] in (["when", "done"], ["when", "ready"], ["when", "finished"]):
+        return show("eta" if moment.run.alive else "summary", moment)
+    firsts = [_first(clause.items) for clause in message.clauses]
     opens_wh = any(first and (first.has(Tag.WH) or first.text.startswith(_WH_WORDS)) for first in firsts)
     return _show(moment, asked=True) if opens_wh else None
 
@@ -54,16 +58,13 @@ def question_about_the_run(moment: Moment) -> Answer:
 def view_or_metric(moment: Moment) -> Answer:
     """A view or metric by name, or a yes/no question about how the run stands; no order in it."""
     message = moment.message
-    asked = message.asked or message.has(Tag.SHOW)
+    asked = message.asked or message.has(Tag.SHOW, Tag.WH, Tag.NEED)
     if message.acts and not asked:
         return None
     praised = message.has(Tag.PRAISE) and not any(
         item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items
     )
     named = message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
-    when_done = len(message.words) == 2 and message.words[0].text == "when" and message.words[1].has(Tag.DONE)
-    if when_done:
-        return show("eta" if moment.run.alive else "summary", moment)
     if asked or named:
         return _show(moment, asked=message.asked)
     return None
@@ -79,6 +80,7 @@ def _show(moment: Moment, *, asked: bool) -> Intent | None:
     message = moment.message
     unknown = sum(item.has(Tag.UNKNOWN, Tag.TIME, Tag.LINK) for item in message.words)
     about = sum(item.has(*_ABOUT) for item in message.words)
+    asked = asked or message.has(Tag.WH)
     if unknown > about or (unknown and not asked):
         return None
     chosen = _chosen(message.items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking, stay
-from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
+from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore, out_of_range
 from bot.core.reading.rules.running import emoji_alone
 from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.rules.times import timing
@@ -40,7 +40,7 @@ def bad_value(moment: Moment) -> Answer:
     if problem is None:
         return None
     if problem.problem == "out_of_range":
-        return ask("out_of_range", moment, "RETRY", set=moment.values)
+        return out_of_range(problem, moment, "RETRY")
     return ask(str(problem.problem), moment, "RETRY", param=problem.name)
 
 

@@ -70,7 +70,10 @@ def chained(moment: Moment) -> Answer:
     """ "continue & bench right after": one order passes one gate."""
     named = [stage for clause in moment.message.clauses for stage in clause.stages()]
     later = next((stage for stage in named if moment.index(stage) > moment.index(moment.run.gate_to)), None)
-    return ask("chained", moment, "ADVANCE", then=later) if moment.go and later else None
+    hangs = any(item.has(Tag.CONDITION) and item.text != "after" for item in moment.message.items)
+    if not moment.go or not later or hangs:
+        return None
+    return ask("chained", moment, "ADVANCE", then=later)
 
 
 def lift_hold(moment: Moment) -> Answer:
@@ -155,16 +158,18 @@ def remark(moment: Moment) -> Answer:
     message = moment.message
     strange = message.named(Tag.UNKNOWN) or message.has(Tag.TIME, Tag.SUBJECT)
     about_it = message.named(Tag.STAGE, Tag.NOUN, Tag.METRIC) and not message.named(Tag.PARAM)
+    about_it = about_it or (message.has(Tag.REVIEW, Tag.AUX) and not message.has(Tag.PRAISE))
     if message.has(Tag.BAD, Tag.NAN) and about_it and not strange:
         return hold(moment)
     if not strange and message.asked and message.has(Tag.IDIOM, Tag.HYPE):
         return ask("question", moment, "ADVANCE")
+    vague = next((item for item in message.items if item.has(Tag.PARAM)), None)
+    few = not strange or len(message.words) <= 3
+    if vague is not None and not message.settings and len(message.words) > 1 and few and not message.asked:
+        return ask("no_value", moment, "OVERRIDE", param=getattr(vague.value, "name", vague.text))
     if strange or message.asked:
         return None
-    vague = next((item for item in message.items if item.has(Tag.PARAM)), None)
-    if vague is not None and not message.settings and len(message.words) > 1:
-        return ask("no_value", moment, "OVERRIDE", param=getattr(vague.value, "name", vague.text))
-    if message.has(Tag.HYPE):
+    if any(item.has(Tag.HYPE) for item in message.words):
         return ask("hype", moment, "ADVANCE")
     if message.has(Tag.IDIOM) or message.find(Tag.FRESH):
         return ask("idiom", moment, "ADVANCE")

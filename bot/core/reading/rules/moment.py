@@ -117,6 +117,13 @@ def ask(why: str, moment: Moment, proposed: str | None = None, **more: Any) -> I
     )
 
 
+def out_of_range(problem: Setting, moment: Moment, proposed: str) -> Intent:
+    """A value outside its bounds is shown as it was read; one that is no value at all is only named."""
+    if problem.value is None:
+        return ask("out_of_range", moment, proposed, param=problem.name)
+    return ask("out_of_range", moment, proposed, set=moment.values)
+
+
 def hold(moment: Moment, **more: Any) -> Intent:
     """Keep the run where it is."""
     return Intent(kind=Kind.HOLD, rule="", run=moment.run.id, more=more)

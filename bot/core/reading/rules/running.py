@@ -80,6 +80,8 @@ def stop_it(moment: Moment) -> Answer:
         return ask("wrong_stage", moment, "CANCEL")
     if run.phase is Phase.UNKNOWN:
         return ask("cannot_reach", moment, "CANCEL")
+    if run.phase is Phase.CHECKING:
+        return ask("nothing_running", moment, "CANCEL")
     return Intent(kind=Kind.CANCEL, rule="", run=run.id, stage=run.stage)
 
 

@@ -82,6 +82,8 @@ def stop_or_later(moment: Moment) -> Answer:
     strange = message.named(Tag.UNKNOWN)
     if stops and (not strange or any(_leads(clause) for clause in message.clauses)):
         return hold(moment)
+    if message.has(Tag.NEED) and not message.named(Tag.VIEW) and (message.has(Tag.TIME, Tag.CONDITION)):
+        return hold(moment)
     postponed = message.has(Tag.LATER) or (message.has(Tag.TIME) and not message.has(Tag.SUBJECT))
     return hold(moment) if postponed and not strange and not message.settings else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.rules.moment import Answer, Moment, ask
+from bot.core.reading.rules.moment import Answer, Moment, ask, out_of_range
 
 
 def bad_value(moment: Moment) -> Answer:
@@ -13,7 +13,7 @@ def bad_value(moment: Moment) -> Answer:
         return None
     proposed = "ADVANCE" if moment.go else "OVERRIDE"
     if problem.problem == "out_of_range":
-        return ask("out_of_range", moment, proposed, set=moment.values)
+        return out_of_range(problem, moment, proposed)
     return ask(str(problem.problem), moment, proposed, param=problem.name)
 
 
