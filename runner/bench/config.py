@@ -19,7 +19,7 @@ class BenchOptions:
 
     target: Path = flags.option("folder of the target model")
     draft: Path = flags.option("folder of the exported drafter: config.json, model.safetensors")
-    prompts: tuple[Path, ...] = flags.option("prompt files (JSON lines), each row with turns or messages")
+    prompts: tuple[Path, ...] = flags.option("prompt files, JSON lines with turns, messages or prompt")
     out: Path = flags.option("data folder of this stage")
     features: Path | None = flags.option("features that trained the drafter: their capture is checked", None)
     train_prompts: tuple[Path, ...] = flags.option(
@@ -39,7 +39,7 @@ class BenchOptions:
         choices=PLACEMENTS,
     )
     dtype: str = flags.option("weights and activations of both servers; auto: as in the target's config", "auto")
-    threads: int | None = flags.option("CPU threads of each server, on a machine without GPU; default: all cores", None)
+    threads: int = flags.option("CPU threads of each server, on a machine without GPU; 0: all cores", 0)
     tensor_parallel: int = flags.option("GPUs for each server", 1)
     server_args: str = flags.option("more arguments for both servers, as on a command line", "")
     draft_server_args: str = flags.option("more arguments for the drafted server alone", "")

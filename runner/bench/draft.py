@@ -1,5 +1,6 @@
 """The drafter's config, checked before a server is started for it."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,12 @@ def check_capture(draft: DraftConfig, features: Path) -> None:
             f"SGLang would capture {list(draft.indices)} for this drafter, it was trained on {list(trained)}",
             "export it again from its training run",
         )
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a whole file: drafters of one shape differ in nothing else."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _indices(config: dict[str, Any], target: dict[str, Any]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from runner.bench import files
 from runner.bench.records import SIDES
 from runner.protocol.errors import ServerError
 from runner.protocol.times import utc_now
@@ -68,7 +69,7 @@ class Servers:
         facts = read_facts(get_json(server.url, "/server_info"))
         check_facts(side, facts, self.settings[side])
         self.starts.append(Start(side=side, at=utc_now(), facts=facts))
-        with (self.out / "servers.jsonl").open("a", encoding="utf-8") as file:
+        with (self.out / files.STARTS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(self.starts[-1])) + "\n")
 
     def _log(self, side: str) -> Path:

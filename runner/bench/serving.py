@@ -19,7 +19,7 @@ def make_settings(options: BenchOptions, dtype: str, longest_prompt: int) -> dic
     plain = ServerSettings(
         model=options.target.absolute(),
         dtype=dtype,
-        threads=options.threads,
+        threads=options.threads or None,
         tensor_parallel=options.tensor_parallel,
         extra=tuple(shlex.split(options.server_args)),
         start_timeout_s=options.start_timeout_s,

@@ -5,25 +5,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from runner.bench import files
 from runner.bench.answers import Divergence, find_divergences, reference_answers
 from runner.bench.asking import Greedy, naming_death
 from runner.bench.config import BenchOptions
-from runner.bench.draft import DraftConfig, check_capture, read_draft_config
+from runner.bench.draft import DraftConfig, check_capture, file_digest, read_draft_config
 from runner.bench.load import answer_all
 from runner.bench.picture import draw
 from runner.bench.probe import look_into
 from runner.bench.progress import ProgressReport
-from runner.bench.prompts import Prompt, choose_questions, find_trained, render
+from runner.bench.prompts import Prompt, choose_questions, find_trained, render, write_prompts
 from runner.bench.records import BASELINE, DRAFTED, Record, RecordFile
 from runner.bench.report import Circumstances, summarise
 from runner.bench.schedule import Pass, plan_passes
 from runner.bench.servers import Servers
 from runner.bench.serving import count_weight_bytes, fit_together, make_settings, read_free_bytes, resolve_dtype
 from runner.hf import load_tokenizer
+from runner.identity import config_digest, weights_revision
 from runner.protocol.errors import DataError, Interrupted, ServerError
 from runner.stage import status, write_result
 
-RECORDS, STARTS, PICTURE, RESULT = "requests.jsonl", "servers.jsonl", "bench.png", "result.json"
 _WARMUP_TOKENS = 8
 
 
@@ -34,13 +35,14 @@ def run(options: BenchOptions) -> dict[str, Any]:
         check_capture(draft, options.features)
     prompts = prepare_prompts(options)
     clear(options.out)
+    write_prompts(options.out / files.PROMPTS, prompts)
     try:
         records, divergences, servers = _measure(options, prompts)
     except Interrupted as error:
         raise Interrupted(error.message, "a benchmark is not resumed: run it again, it starts anew") from error
     facts = _circumstances(options, draft, servers)
     result = summarise(records, divergences, facts)
-    draw(result, options.out / PICTURE)
+    draw(result, options.out / files.PICTURE)
     write_result(options.out, "bench", **result)
     status().update("done", message=result.get("in_words"), force=True)
     return result
@@ -62,7 +64,7 @@ def prepare_prompts(options: BenchOptions) -> list[Prompt]:
 def clear(out: Path) -> None:
     """Make the data folder; what a former benchmark left there must not pass for this one's."""
     out.mkdir(parents=True, exist_ok=True)
-    for name in (RESULT, RECORDS, STARTS, PICTURE):
+    for name in files.ALL:
         (out / name).unlink(missing_ok=True)
 
 
@@ -77,7 +79,7 @@ def _measure(options: BenchOptions, prompts: list[Prompt]) -> tuple[list[Record]
     progress = ProgressReport(status(), len(passes) * len(prompts))
     with (
         Servers(settings=settings, together=together, out=options.out, tell=progress.tell) as servers,
-        RecordFile(options.out / RECORDS) as file,
+        RecordFile(options.out / files.RECORDS) as file,
     ):
         turns = _Turns(options=options, prompts=prompts, servers=servers, progress=progress)
         records = []
@@ -163,11 +165,15 @@ def _circumstances(options: BenchOptions, draft: DraftConfig, servers: Servers) 
         near_tie_nats=options.near_tie_nats,
         extra={
             "target": str(options.target),
+            "target_config_digest": config_digest(options.target),
+            "target_revision": weights_revision(options.target),
             "draft": str(options.draft),
+            "draft_config_digest": config_digest(options.draft),
+            "draft_digest": file_digest(options.draft / "model.safetensors"),
             "capture_indices": list(draft.indices),
             "prompt_files": [str(path) for path in options.prompts],
             "servers": "together" if servers.together else "alternating",
             "sglang": facts["version"],
-            "picture": PICTURE,
+            "picture": files.PICTURE,
         },
     )

@@ -35,7 +35,7 @@ def read_prompts(path: Path) -> tuple[list[Prompt], str]:
             continue
         try:
             prompts.append(_parse(json.loads(line), f"line-{number}"))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise DataError(
                 f"{path}, line {number}: no prompt: {error}", "a line holds turns, messages or prompt"
             ) from error
