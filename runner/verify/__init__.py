@@ -50,7 +50,8 @@ def _train(options: VerifyOptions) -> Findings:
 def _bench(options: VerifyOptions) -> Findings:
     from runner.verify import bench
 
-    return Findings(bench.check_bench(options.subject, options.is_full), pictures=bench.pictures(options.subject))
+    checks = bench.check_bench(options.subject, options.target, options.draft, options.is_full)
+    return Findings(checks, pictures=bench.pictures(options.subject))
 
 
 STAGES: dict[str, Callable[[VerifyOptions], Findings]] = {
