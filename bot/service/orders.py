@@ -49,7 +49,10 @@ class Orders:
 
     def handle(self, event_id: int, event: InboundEvent) -> None:
         """Read, check, act, answer; whatever happens, the event is marked as handled."""
-        if event.kind == "click":
+        carried = self._carried_before(event)
+        if carried:
+            self._note(event_id, carried[0].get("run"), _interrupted(event, carried))
+        elif event.kind == "click":
             self._click(event_id, event)
         elif event.kind == "deletion":
             self._note(event_id, None, Outcome(event, text="deleted: nothing is changed by that"))
@@ -57,6 +60,14 @@ class Orders:
             self._message(event_id, event)
         else:
             self._desk.store.handled(event_id, self._desk.clock.now(), "nothing to do")
+
+    def _carried_before(self, event: InboundEvent) -> list[dict[str, Any]]:
+        """The orders of this event in the audit log: there are some if the bot was killed before it could answer.
+
+        Then the event must not be read again: the run has moved on, and the same words mean something else now.
+        """
+        claims = f"{event.claim_key}#"
+        return [order for order in self._desk.store.orders() if str(order["claim"]).startswith(claims)]
 
     def _own(self, event: InboundEvent) -> bool:
         return bool(self._desk.bot_user) and event.user == self._desk.bot_user
@@ -388,6 +399,16 @@ def _entry(out: Outcome, run: Run | None, outcome: str) -> Order:
         outcome=outcome,
         evidence=str(made.get("digest", "")),
     )
+
+
+def _interrupted(event: InboundEvent, carried: list[dict[str, Any]]) -> Outcome:
+    """The end of an event whose handling was cut short after these orders."""
+    out = Outcome(event, text="done before", mark=DONE_MARK)
+    orders = [i for i in carried[0]["intents"] if i["kind"] not in (Kind.STATUS, Kind.IGNORE, Kind.ASK)]
+    if len(orders) > len(carried):
+        text = "I was stopped in the middle of that. The first part is done, the rest is not: please say it again."
+        out.cards.append(say(text))
+    return out
 
 
 def _digest(event: InboundEvent) -> str:
