@@ -13,7 +13,7 @@ from bot.adapters.hosts.embedded import find_sshd, prepare
 from bot.adapters.hosts.settings import HostSettings
 
 _EXTRA = """
-ListenAddress 127.0.0.1
+ListenAddress {address}
 Port {port}
 PidFile {state}/sshd.pid
 {more}
@@ -23,25 +23,36 @@ PidFile {state}/sshd.pid
 class Sshd:
     """Runs until `stop`; `log` is what it says at level VERBOSE."""
 
-    def __init__(self, state: Path, more: str = "") -> None:
+    def __init__(self, state: Path, more: str = "", address: str = "127.0.0.1", inside: tuple[str, ...] = ()) -> None:
+        """`inside` is put before the command: it leads into another network."""
         prepare(state)
         self.state = state
+        self.address = address
+        self.inside = inside
         self.port = free_port()
         config = (state / "sshd_config").read_text().replace("PidFile none\n", "")
         (state / "sshd_config.port").write_text(
-            config + "LogLevel VERBOSE\n" + _EXTRA.format(port=self.port, state=state, more=more)
+            config + "LogLevel VERBOSE\n" + _EXTRA.format(address=address, port=self.port, state=state, more=more)
         )
         self.trust(self.host_key_line())
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
 
     def start(self) -> None:
-        argv = [find_sshd(), "-D", "-f", str(self.state / "sshd_config.port"), "-E", str(self.state / "sshd.log")]
+        argv = [
+            *self.inside,
+            find_sshd(),
+            "-D",
+            "-f",
+            str(self.state / "sshd_config.port"),
+            "-E",
+            str(self.state / "sshd.log"),
+        ]
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
         give_up_s = time.monotonic() + 10
         while time.monotonic() < give_up_s:
             with socket.socket() as sock:
-                if sock.connect_ex(("127.0.0.1", self.port)) == 0:
+                if sock.connect_ex((self.address, self.port)) == 0:
                     return
             time.sleep(0.02)
         raise AssertionError("sshd does not listen: " + (self.state / "sshd.log").read_text())
@@ -66,13 +77,13 @@ class Sshd:
         return " ".join((self.state / "known_hosts").read_text().split()[1:3])
 
     def trust(self, *key_lines: str) -> None:
-        lines = [f"[127.0.0.1]:{self.port} {line}\n" for line in key_lines]
+        lines = [f"[{self.address}]:{self.port} {line}\n" for line in key_lines]
         (self.state / "known").write_text("".join(lines))
 
     def settings(self, kind: str, root: Path, **fields: object) -> HostSettings:
         given: dict[str, object] = {
             "kind": kind,
-            "address": f"{getpass.getuser()}@127.0.0.1",
+            "address": f"{getpass.getuser()}@{self.address}",
             "port": self.port,
             "root": str(root),
             "identity": str(self.state / "client_key"),
