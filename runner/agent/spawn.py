@@ -4,7 +4,6 @@ import os
 import signal
 from typing import List, NamedTuple, NoReturn
 
-from runner.agent.crash import VARIABLE
 from runner.agent.exits import WRAPPER
 from runner.agent.plan import Plan
 from runner.protocol.attempt import AttemptDir
@@ -59,8 +58,7 @@ def become(plan: Plan, waiting: int, log: int, inherited: List[int]) -> NoReturn
         os.set_inheritable(handle, True)
     try:
         os.chdir(plan.cwd)
-        env = {name: value for name, value in plan.env.items() if name != VARIABLE}
-        os.execve("/bin/sh", ["/bin/sh", "-c", WRAPPER, "pointsman", *plan.argv], env)
+        os.execve("/bin/sh", ["/bin/sh", "-c", WRAPPER, "pointsman", *plan.argv], plan.env)
     except OSError as error:
         os.write(2, ("cannot start: %s\n" % error).encode())
         os._exit(126)

@@ -17,6 +17,7 @@ from runner.protocol.view import AttemptView, HostView, PollAsk, host_view_from_
 from runner.protocol.wire import Message
 
 SLOW_LANES = 4  # channels for launches, kills and files, besides the one for polls
+BROKEN_BEFORE_S = 1.0  # a standing channel that fails so soon was broken before we asked: worth a new one at once
 SLOWEST_BYTES_S = 100_000
 _NO_FILE = ("enoent", "enotdir", "enametoolong", "eacces", "eperm", "not-a-file")
 
@@ -88,14 +89,23 @@ class AgentHost:
             raise HostUnreachable(self.name, "an earlier poll has not come back")
         try:
             channel = self._poll_channel
-            if channel is None or channel.closed:
-                channel = self._poll_channel = AgentChannel.open(self.name, self._link, self.settings, deadline)
-            message = channel.call(ask, b"", deadline)
-            if channel.pipe.worn:
-                channel.close()
-            return message
+            if channel is not None and not channel.closed:
+                try:
+                    return self._use(channel, ask, deadline)
+                except HostUnreachable:
+                    if deadline.spent_s() > BROKEN_BEFORE_S:
+                        raise
+            channel = self._poll_channel = AgentChannel.open(self.name, self._link, self.settings, deadline)
+            return self._use(channel, ask, deadline)
         finally:
             self._polling.release()
+
+    @staticmethod
+    def _use(channel: AgentChannel, ask: Mapping[str, Any], deadline: Deadline) -> Message:
+        message = channel.call(ask, b"", deadline)
+        if channel.pipe.worn:
+            channel.close()
+        return message
 
     def _ask(self, ask: Mapping[str, Any], body: bytes, deadline: Deadline) -> Message:
         with self._lane(deadline) as (channel, _):

@@ -20,5 +20,5 @@ class HostSettings:
     known_hosts: str | None = None  # None: as ssh_config says
     env: Mapping[str, str] = field(default_factory=dict)  # given to every attempt
     state: str | None = None  # embedded: where its keys lie; None: `sshd` in the root
-    call_s: float = 15.0  # a poll, reconnecting included
+    call_s: float = 12.0  # a poll, reconnecting included
     launch_s: float = 45.0

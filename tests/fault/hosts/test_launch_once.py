@@ -107,9 +107,7 @@ def test_the_agent_may_be_killed_while_attempts_run(open_local: OpenLocal) -> No
     host.poll([])
     assert host._poll_channel is not None
     os.kill(host._poll_channel.pipe.process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
-    with pytest.raises(HostError):
-        host.poll([])
-    assert see(host, spec).state == RUNNING
+    assert see(host, spec).state == RUNNING  # by a new agent, without a word of trouble
     assert ended(host, spec).rc == 5
 
 
