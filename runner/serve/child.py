@@ -19,4 +19,8 @@ def die_with_parent() -> None:
 
 if __name__ == "__main__":
     die_with_parent()
+    if os.environ.get("SGLANG_USE_CPU_ENGINE") == "1":
+        from runner.serve.forked import fork_from_one
+
+        fork_from_one()
     runpy.run_module("sglang.launch_server", run_name="__main__", alter_sys=True)

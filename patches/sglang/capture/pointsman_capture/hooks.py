@@ -1,6 +1,7 @@
 """Where the plugin takes hold of SGLang, and the checks that it is the SGLang that it knows."""
 
 import inspect
+import multiprocessing
 import os
 import pkgutil
 import signal
@@ -53,16 +54,10 @@ def compare_signature(target, wanted):
 def refuse(why):
     """End the server with the reason in its log; `pointsman_capture refuses:` is what the client looks for."""
     print(f"pointsman_capture refuses: {why}", file=sys.stderr, flush=True)
-    parent = os.getppid()
-    if _is_scheduler():  # else the parent would wait for this process for ever
-        os.kill(parent, signal.SIGQUIT)
+    parent = multiprocessing.parent_process()
+    if parent is not None:  # the scheduler's process: the first one would wait for it for ever
+        os.kill(parent.pid, signal.SIGQUIT)
     os._exit(3)
-
-
-def _is_scheduler():
-    import multiprocessing
-
-    return multiprocessing.parent_process() is not None
 
 
 def _after_ready(info, scheduler):
