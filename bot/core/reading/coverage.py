@@ -14,19 +14,22 @@ _ORDERS = GO_TAGS | END_TAGS | {Tag.HOLD, Tag.UNDO, Tag.SKIP, Tag.EXTEND}
 _ORNAMENT = frozenset({Tag.LOOK, Tag.ACK, Tag.BOT, Tag.MARK})
 
 AFTER = _ORNAMENT | {
-    Tag.POLITE, Tag.NOW, Tag.AND, Tag.ARTICLE, Tag.GLUE, Tag.ONLY, Tag.RUN, Tag.STAGE, Tag.SUITE, Tag.BOTH,
-    Tag.MY, Tag.PERMIT, Tag.BUT, Tag.BULK, Tag.AGAIN, Tag.WAIVE,
+    Tag.POLITE, Tag.NOW, Tag.AND, Tag.GLUE, Tag.ONLY, Tag.RUN, Tag.STAGE, Tag.SUITE, Tag.BOTH,
+    Tag.PERMIT, Tag.BUT, Tag.BULK,
 }  # fmt: skip
 _BEFORE = AFTER | {
     Tag.FILLER, Tag.PRAISE, Tag.ADDRESS, Tag.GOOD, Tag.DONE, Tag.BOUND, Tag.METRIC, Tag.BAD, Tag.NAN,
 }  # fmt: skip
 _BESIDE = _BEFORE | {
     Tag.FILL, Tag.NOUN, Tag.REVIEW, Tag.SET, Tag.AUX, Tag.SUBJECT, Tag.NUMBER, Tag.AT, Tag.IN, Tag.ON, Tag.TO,
-    Tag.PERSON, Tag.STATE, Tag.KEEP,
+    Tag.PERSON, Tag.KEEP, Tag.ARTICLE, Tag.MY, Tag.AGAIN,
 }  # fmt: skip
+_BESIDE_VALUE = AFTER | {Tag.FILLER, Tag.ADDRESS, Tag.SET}
 _OBJECTS = frozenset({"run", "job", "jobs", "stage", "step", "pipeline", "process", "gate", "one", "card"})
 _WITH = frozenset({"with", "using", "w", "w/"})
 _OK = frozenset({"ok", "okay"})
+_NEED_OBJECT = frozenset({"run", "trigger", "spin up", "fire up", "on to", "onto"})
+_AGAIN_AFTER = frozenset({Tag.RETRY, Tag.RESUME, Tag.BEGIN, Tag.DO_STAGE})
 _VAGUE = 2  # unknown words that an aside about what was looked at may hold
 
 
@@ -45,8 +48,10 @@ def _is(item: Item, tags: frozenset[Tag]) -> bool:
 
 
 def _order_understood(clause: Clause) -> bool:
-    first = min((act.at for act in clause.acts), default=len(clause.items))
-    if clause.acts and clause.acts[-1].text == "run" and clause.acts[-1].at == len(clause.items) - 1:
+    if not clause.acts:
+        return all(_is(item, _BESIDE_VALUE) or item.text in _WITH for item in clause.rest())
+    first = min(act.at for act in clause.acts)
+    if clause.acts and clause.acts[-1].text in _NEED_OBJECT and clause.acts[-1].at == len(clause.items) - 1:
         return False
     for at, item in enumerate(clause.items):
         if at in clause.used:
@@ -77,6 +82,10 @@ def _fits(clause: Clause, at: int, item: Item) -> bool:
     after = clause.items[at + 1] if at + 1 < len(clause.items) else None
     if item.has(Tag.TO, Tag.ON) or item.text == "for":
         return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MY)
+    if item.has(Tag.AGAIN, Tag.RESUMED):
+        return any(act.tag in _AGAIN_AFTER for act in clause.acts)
+    if item.has(Tag.ARTICLE, Tag.MY):
+        return after is not None
     if item.text in _WITH:
         return after is not None
     return item.text in _OBJECTS or item.text in _OK

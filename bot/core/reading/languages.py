@@ -30,7 +30,7 @@ SPANISH = {
     Tag.PROCEED: "continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede",
     Tag.FILLER: "vale|sí|dale|bueno|bien|claro|de acuerdo|listo",
     Tag.HOLD: """
-        espera|espere|esperen|alto|detente|detener|todavía no|todavia no|aún no|aun no|ahora no|no sigas
+        espera|espere|para|pare|esperen|alto|detente|detener|todavía no|todavia no|aún no|aun no|ahora no|no sigas
         |no continúes|no continues|no continuar|un momento
     """,
     Tag.NOT: "nunca|jamás|tampoco",
@@ -39,7 +39,7 @@ SPANISH = {
     Tag.DONE: "terminado|terminó|acabado",
     Tag.POLITE: "gracias|por favor",
     Tag.HEDGE: "quizás|quizá|tal vez|creo|cancela|cancelar|empieza|empezar|iniciar",
-    Tag.FILL: "con|el|la|y|que|ya|para",
+    Tag.FILL: "con|el|la|y|que|ya",
 }
 FRENCH = {
     Tag.PROCEED: "continuez|continuer|vas y|allez y|poursuis|poursuivez|poursuivre",

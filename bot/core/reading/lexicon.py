@@ -63,7 +63,8 @@ class Tag(StrEnum):
     GOOD = "good"
     BAD = "bad"
     NAN = "nan"
-    REVIEW = "review"
+    REVIEW = "review"  # what was looked at
+    CHECK = "check"  # what is to be looked at
     FILLER = "filler"
     PRAISE = "praise"
     POLITE = "polite"
@@ -85,6 +86,7 @@ class Tag(StrEnum):
     STATE = "state"
     METRIC = "metric"
     GLUE = "glue"  # may stand in an order
+    RESUMED = "resumed"  # from where it stopped
     FILL = "fill"  # may stand beside one
     NOW = "now"
     ARTICLE = "article"
@@ -294,12 +296,15 @@ CONTENT: dict[Tag, str] = {
         |not finite|nonfinite|unusable|regressed
     """,
     Tag.NAN: "nan|nans|inf|infinite",
+    Tag.CHECK: """
+        check|double check|look at|inspect|review|verify|read|see|spot check|validate|examine
+        |sanity check|confirm that|look into|look over|look through|go through|go over|have a look
+        |take a look
+    """,
     Tag.REVIEW: """
-        check|checked|checking|double check|double checked|double-checked|look|looked|looked at
-        |looked over|look at|looking|looks|inspect|inspected|review|reviewed|verify|verified|read|seen
-        |saw|see|went through|spot check|spot checked|spotchecked|validated|validate|confirm that|tested
-        |compared|sampled|skimmed|eyeballed|examine|examined|audited|scanned|sanity checked|sanity check
-        |went over
+        checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
+        |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
+        |compared|sampled|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
     """,
     Tag.FILLER: """
         ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
@@ -371,15 +376,17 @@ CONTENT: dict[Tag, str] = {
         |random|several|most|mostly|many|exit code|exit|code
     """,
     Tag.GLUE: """
-        it|this|that|so|also|too|indeed|even|already|by now|now that|for me|for us|from my side|from me
-        |from here|on my side|on my end|on my part|btw|fyi|then|well|from checkpoint|from the checkpoint
-        |from the last checkpoint|from last checkpoint|where it stopped|from where it stopped
-        |where it left off|from where it left off|from there
+        it|this|that|so|indeed|already|for me|for us|from my side|from me|from here|on my side|on my end
+        |on my part|btw|fyi|then
+    """,
+    Tag.RESUMED: """
+        from checkpoint|from the checkpoint|from the last checkpoint|from last checkpoint
+        |where it stopped|from where it stopped|where it left off|from where it left off|from there
     """,
     Tag.FILL: """
         yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|mine
         |something|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
-        |more or less|overall|long|under|below|above|least|left|far
+        |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
     """,
     Tag.STATE: """
         alive|active|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline

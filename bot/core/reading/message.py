@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from bot.core.reading.clauses import GO_TAGS, Act, Clause, split_clauses
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, split_clauses
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
@@ -152,16 +152,23 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
+    yield "chained", _other_orders(message)
     yield "bulk", message.named(Tag.BULK, Tag.BOTH) and bool(message.find(*GO_TAGS)) and not message.runs
     yield "unclear", _contradicts_itself(message)
     yield "precondition", message.has(Tag.BUT) and not _but_sets(message)
     yield "unclear", not all(understood(clause) for clause in message.clauses)
 
 
+def _other_orders(message: Message) -> bool:
+    """An order beside one of another kind: "generate 5k more, continue", "keep going, kill it"."""
+    others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or message.has(Tag.KEEP)
+    return others and bool(message.find(*GO_TAGS, *END_TAGS))
+
+
 def _contradicts_itself(message: Message) -> bool:
-    """Two values for one parameter."""
+    """Two values for one parameter, or a number left over beside a value."""
     names = [setting.name for setting in message.settings]
-    return len(set(names)) < len(names)
+    return len(set(names)) < len(names) or (bool(names) and message.has(Tag.NUMBER))
 
 
 def _told(message: Message) -> bool:

@@ -71,8 +71,6 @@ def _host(items: Sequence[Item], at: int, host: Host, used: set[int]) -> tuple[S
     before = at - 1
     if before >= 0 and (items[before].has(Tag.ON, Tag.SET, Tag.TO) or isinstance(items[before].value, ParamSpec)):
         taken = {before, at}
-    elif all(other.has(Tag.HOST, Tag.POLITE, Tag.FILLER, Tag.LOOK, Tag.BOT) for other in items):
-        taken = {at}
     else:
         return None
     return Setting(name=host.param.name, spec=host.param, value=host.name), taken

@@ -25,6 +25,10 @@ def test_talk_ends_no_run() -> None:
     assert acting(lines("hostile_end.txt"), "T62") == []
 
 
+def test_talk_sets_no_value() -> None:
+    assert acting(lines("hostile_values.txt"), "G1") == []
+
+
 DISGUISED = {
     "cyrillic o": "c\u043entinue",
     "greek letters": "\u03b3\u03bf",

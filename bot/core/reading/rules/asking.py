@@ -28,8 +28,11 @@ def question_mark_alone(moment: Moment) -> Answer:
 
 
 def nothing_said(moment: Moment) -> Answer:
-    """Only quotes, code, links or white space."""
+    """Only quotes, code, links or white space; an ornament below a quote adds nothing."""
     message = moment.message
+    removed = message.cleaned.quoted or message.cleaned.fenced
+    if removed and not message.words and not any(item.has(Tag.HOLD) for item in message.emoji):
+        return ignore("nothing_said")
     if any(not item.has(Tag.MARK, Tag.BOT, Tag.LINK) for item in message.items):
         return None
     return ignore("nothing_said") if not message.asked or message.items else None

@@ -123,6 +123,12 @@ def hold_of_somebody_else(moment: Moment) -> Answer:
     return None
 
 
+def confirms_nothing(moment: Moment) -> Answer:
+    """ "confirmed" answers no question that a gate asks."""
+    only = bool(moment.go) and all(act.tag is Tag.CONFIRM for act in moment.go)
+    return ask("filler", moment, "ADVANCE") if only else None
+
+
 def may_answer_others(moment: Moment) -> Answer:
     """A bare approval counts only right after the card; a bare order only while nobody else is talking."""
     context = moment.context
@@ -180,7 +186,7 @@ def remark(moment: Moment) -> Answer:
     if message.only(Tag.STAGE, Tag.TO, Tag.POLITE, Tag.NOW, Tag.GLUE, Tag.FILL) and message.named(Tag.STAGE):
         return ask("unclear", moment, "ADVANCE")
     if message.only(
-        Tag.FILLER, Tag.GOOD, Tag.POLITE, Tag.GLUE, Tag.FILL, Tag.NOUN, Tag.BOUND, Tag.REVIEW, Tag.HEDGE
+        Tag.FILLER, Tag.GOOD, Tag.POLITE, Tag.GLUE, Tag.FILL, Tag.NOUN, Tag.BOUND, Tag.REVIEW, Tag.CHECK, Tag.HEDGE
     ) and _approving(moment):
         return ask("filler", moment, "ADVANCE") if moment.context.card_is_last else ignore("nothing_said")
     return None
@@ -226,6 +232,7 @@ RULES: tuple[Rule, ...] = (
     evidence_falls_short,
     something_speaks_against,
     hold_of_somebody_else,
+    confirms_nothing,
     may_answer_others,
     pass_the_gate,
     values.set_a_value,

@@ -120,7 +120,7 @@ def possible_mistake(moment: Moment) -> Answer:
 def too_late_to_set(moment: Moment) -> Answer:
     """A value for what has started already, or for a stage that has no open gate yet."""
     problem = moment.problem
-    if not moment.message.settings:
+    if not moment.message.settings or moment.message.named(Tag.METRIC, Tag.GOOD, Tag.PRAISE):
         return None
     if problem is not None and problem.problem != "out_of_range":
         return ask(str(problem.problem), moment, "OVERRIDE", param=problem.name)

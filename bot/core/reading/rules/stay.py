@@ -23,7 +23,7 @@ def first_something_else(moment: Moment) -> Answer:
     if message.asked:
         return None
     before = message.has(Tag.BEFORE) and not message.has(Tag.WITHOUT)
-    checks = message.has(Tag.FIRST) and message.has(Tag.REVIEW, Tag.EXTEND, Tag.RETRY)
+    checks = message.has(Tag.FIRST) and message.has(Tag.REVIEW, Tag.CHECK, Tag.EXTEND, Tag.RETRY)
     return hold(moment) if before or checks else None
 
 

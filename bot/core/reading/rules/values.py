@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules.moment import Answer, Moment, ask, out_of_range
 
 
@@ -26,7 +27,8 @@ def set_a_value(moment: Moment) -> Answer:
     stages = {spec.stage for spec in specs} - {None}
     if any(moment.index(stage) <= moment.index(run.stage) for stage in stages):
         return ask("already_running", moment, "OVERRIDE", set=moment.values)
-    why = moment.objection()
+    told = message.named(Tag.METRIC, Tag.GOOD, Tag.BAD, Tag.NAN, Tag.REVIEW) or message.claims
+    why = moment.objection() or ("unclear" if told else None)
     if why is None and (message.acts or moment.setting_of_another_stage(*moment.coming) is not None):
         why = "unclear"
     if why is not None:
