@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import paramiko
@@ -18,7 +19,6 @@ from bot.adapters.hosts.ssh import Dialer, Route
 from bot.adapters.hosts.sshconfig import Destination
 from bot.errors import ConfigError
 
-NAME = "embedded"
 _PLACES = os.pathsep.join(("/usr/sbin", "/usr/local/sbin", "/sbin", os.environ.get("PATH", "")))
 
 _SSHD_CONFIG = """\
@@ -55,9 +55,14 @@ def find_sshd() -> str:
     return shutil.which("sshd", path=_PLACES) or ""
 
 
+def name_of(state: Path) -> str:
+    """A name of its own for each: connections are counted by it."""
+    return f"embedded-{zlib.crc32(str(state).encode()):08x}"
+
+
 def destination_of(state: Path) -> Destination:
     return Destination(
-        hostname=NAME,
+        hostname=name_of(state),
         port=22,
         user=getpass.getuser(),
         identities=(str(state / "client_key"),),
@@ -73,7 +78,7 @@ def prepare(state: Path) -> None:
         raise ConfigError(f"the folder of an embedded host's keys has a character that sshd cannot take: {state}")
     host_key = load_or_make(state / "host_key")
     client_key = load_or_make(state / "client_key")
-    write(state / "known_hosts", f"{NAME} {host_key.get_name()} {host_key.get_base64()}\n")
+    write(state / "known_hosts", f"{name_of(state)} {host_key.get_name()} {host_key.get_base64()}\n")
     write(state / "authorized_keys", f"{client_key.get_name()} {client_key.get_base64()}\n")
     write(state / "sshd_config", _SSHD_CONFIG.format(state=state))
     if os.geteuid() == 0:
