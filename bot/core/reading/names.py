@@ -46,7 +46,7 @@ class Names:
 
 
 def collect(context: Context) -> Names:
-    """All names that may be understood in this context; a model word shared by two runs names neither."""
+    """All names that may be understood in this context; a model word shared by two runs names neither ("")."""
     named = tuple((run.id, run.names) for run in context.runs)
     known = tuple(dict.fromkeys((run.stages, run.params, run.suites) for run in context.runs))
     return _collect(named, known, context.pipelines)
@@ -65,18 +65,18 @@ def _collect(
     for run, own in named:
         for name in own:
             shared = sum(name in others for _, others in named) > 1
-            names.add(name, Tag.RUN, None if shared else run)
+            names.add(name, Tag.RUN, "" if shared else run)
     for stages, params, suites in known:
         _add_stages(names, stages)
         _add_params(names, params)
         for suite in suites:
             names.add(suite, Tag.SUITE, suite)
     for pipeline in pipelines:
+        names.add(pipeline.name, Tag.MODEL, pipeline.name)
         _add_stages(names, pipeline.stages)
         _add_params(names, pipeline.params)
         for model in pipeline.models:
-            if (model.lower(),) not in names.vocabulary.entries:
-                names.add(model, Tag.MODEL, model)
+            names.add(model, Tag.MODEL, model)
     return names
 
 

@@ -73,6 +73,8 @@ def _proceed(run_id: str, context: Context) -> Intent:
 
 
 def _by_run(message: Message, context: Context) -> tuple[Intent, ...]:
+    if idle.starts_new(message, context):
+        return (idle.start(message, context),)
     if len(message.runs) > 1 and context.place is not Place.THREAD:
         parts = _parts(message) or {}
         named = [(part, context.find(run)) for run, part in parts.items()]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.core.reading import Context, Kind, Phase, Place, RunView, StageView, read
+from bot.core.reading import Context, Kind, Phase, PipelineView, Place, RunView, StageView, read
 
 STAGES = (
     StageView(id="synth", aliases=("synthesis",)),
@@ -80,3 +80,25 @@ def test_every_phase_answers_every_order(phase: Phase, text: str) -> None:
             assert run.alive
         if intent.kind is Kind.RETRY:
             assert phase in (Phase.FAILED, Phase.CANCELLED)
+
+
+PIPELINE = PipelineView(name="demo", stages=STAGES, models=("Qwen3-8B", "qwen"))
+
+
+@pytest.mark.parametrize(
+    "text", ["start demo", "start qwen3-8b please", "run synthesis for qwen3-8b", "start a demo run"]
+)
+@pytest.mark.parametrize("runs", [(), (AFTER_EXTRACT,), (AFTER_EXTRACT, replace(PLANNED, id="r4")), (FINISHED,)])
+def test_starting_a_pipeline_shows_a_plan_and_passes_no_gate(text: str, runs: tuple[RunView, ...]) -> None:
+    context = Context(
+        runs=runs, place=Place.CHANNEL, mentioned=True, speaker="U1", bot_user="U0BOT", pipelines=(PIPELINE,)
+    )
+    (intent,) = read(f"<@U0BOT> {text}", context)
+    assert (intent.kind, intent.proposed) == (Kind.ASK, "START")
+    assert intent.set["model"] in ("demo", "Qwen3-8B")
+
+
+def test_a_model_that_no_run_has_passes_no_gate() -> None:
+    context = replace(moment(replace(AFTER_EXTRACT, names=("demo",))), pipelines=(PIPELINE,))
+    assert read("continue the qwen one", context)[0].kind is Kind.ASK
+    assert read("continue demo", context)[0].kind is Kind.ADVANCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.core.reading.context import Context
+from bot.core.reading.context import Context, Place
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
@@ -39,13 +39,33 @@ def start(message: Message, context: Context) -> Intent:
     values: dict[str, Any] = {s.name: s.value for s in message.settings if s.value is not None and not s.problem}
     for item in message.items:
         if item.has(Tag.MODEL):
-            values["model"] = item.value
+            values["model"] = _spelled(item.text, context)
     for spec in (spec for pipeline in context.pipelines for spec in pipeline.params):
         if spec.name.startswith("max_") and spec.name not in values:
             count = _counted(message, spec.name.removeprefix("max_"))
             if count is not None:
                 values[spec.name] = count
     return Intent(kind=Kind.ASK, rule="start_shows_its_plan", why="plan_first", proposed="START", set=values)
+
+
+def starts_new(message: Message, context: Context) -> bool:
+    """ "start demo": a pipeline or model to begin with, outside of any run's thread, though such a run may exist.
+
+    "start training qwen" orders a later stage, and so means the run.
+    """
+    if context.place is Place.THREAD or not message.named(Tag.MODEL):
+        return False
+    exact = any(item.has(Tag.RUN) and not item.has(Tag.MODEL) for item in message.items)
+    begins = any(act.tag is Tag.BEGIN and not act.negated for act in message.acts)
+    first = {pipeline.stages[0].id for pipeline in context.pipelines if pipeline.stages}
+    stages = {stage for clause in message.clauses for stage in clause.stages()}
+    return begins and not exact and stages <= first
+
+
+def _spelled(word: str, context: Context) -> str:
+    """A model or pipeline name as the pipeline spells it."""
+    known = [name for pipeline in context.pipelines for name in (*pipeline.models, pipeline.name)]
+    return next((name for name in known if name.lower() == word), word)
 
 
 def _counted(message: Message, noun: str) -> int | None:
