@@ -15,6 +15,7 @@ from bot.demo.operator import play
 from bot.demo.place import CHECKOUT, PIPELINE, Place
 from bot.demo.report import report
 from bot.demo.show import Show, Stopped
+from bot.demo.target import make_target
 from bot.errors import BotError
 from bot.pipeline import load_pipeline
 
@@ -32,6 +33,7 @@ def main(argv: list[str]) -> int:
     port = args.port if args.port is not None else 0 if args.auto or is_taken(PORT) else PORT
     try:
         with Show(place, args.pipeline, port, undo_s=1.0 if args.auto else 10.0) as show:
+            make_target(show, args.pipeline)
             if not args.auto:
                 return watch(show, args.pipeline)
             began_s = time.monotonic()
