@@ -91,9 +91,19 @@ def _spread_routing(model: Any) -> None:
             buffer.normal_(std=0.01)
 
 
+def _vary_norms(model: Any) -> None:
+    """Fresh norms have weights of one, and applying them twice would change nothing: give them weights."""
+    import torch
+
+    for name, parameter in model.named_parameters():
+        if "norm" in name:
+            torch.nn.init.uniform_(parameter, 0.5, 1.5)
+
+
 def _save(model: Any, folder: Path, dtype: str) -> None:
     import torch
 
+    _vary_norms(model)
     model.to(getattr(torch, dtype)).save_pretrained(str(folder))
     _write_tokenizer(folder)
 

@@ -1,5 +1,6 @@
 """What the capture plugin tells: what it captures, how each request went, and why it stopped."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -27,7 +28,7 @@ class Records:
         return Records(out / "capture")
 
     def new(self) -> Iterator[dict[str, Any]]:
-        """Every record that was not read yet."""
+        """Every record that was not read yet. A line that a full disk cut short is passed over."""
         for path in sorted(self.folder.glob("records-*.jsonl")):
             start = self._read.get(path, 0)
             with path.open("rb") as file:
@@ -36,7 +37,7 @@ class Records:
             whole, newline, _ = body.rpartition(b"\n")
             self._read[path] = start + len(whole) + len(newline)
             for line in whole.splitlines():
-                if line.strip():
+                with contextlib.suppress(ValueError):
                     yield json.loads(line)
 
     def check_failure(self) -> None:

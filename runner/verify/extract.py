@@ -58,7 +58,8 @@ def _wanted(options: VerifyOptions, checks: list[Check]) -> dict[str, Conversati
     if options.samples is None:
         return None
     try:
-        left_out = read_json(str(options.subject / "result.json")).get("left_out", {})
+        result = options.subject / "result.json"
+        left_out = read_json(str(result)).get("left_out", {}) if result.is_file() else {}
         found = conversations.read_conversations(options.samples)
     except (DataError, ProtocolError, OSError) as error:
         checks.append(Check("source", False, found=str(error), expected="synth's table"))

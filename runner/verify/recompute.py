@@ -41,6 +41,8 @@ def check_next_tokens(target: Path, features: FeatureSet, last_rows: dict[str, T
     clock = Clock()
     try:
         head = TargetWeights.open(target).head().float()
+        if head.shape[1] != features.manifest.hidden_size:
+            raise DataError(f"the head takes states of {head.shape[1]}, these have {features.manifest.hidden_size}")
     except DataError as error:
         return [Check("next_token", None, found=error.message, expected="the target's head", seconds=clock.lap())]
     agree, ties, wrong, asked = 0, 0, [], 0
