@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from runner.flags import option, parse
 from runner.protocol.errors import CaptureMismatch, DataError
+from runner.train.shape import DraftShape
 from runner.vocab import VocabMap, disagreement
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from runner.train.model import DraftShape
 
 ARCHITECTURE = "LlamaForCausalLMEagle3"
 # SGLang 0.5.23 adds one to every configured id, except in these, where only a first id of 1 makes it do so.
@@ -55,7 +54,7 @@ def layer_ids(indices: Sequence[int], family: str) -> list[int]:
     raise CaptureMismatch(f"no layer ids make SGLang capture {list(indices)} from a {family} model")
 
 
-def required_shapes(shape: "DraftShape") -> dict[str, tuple[int, ...]]:
+def required_shapes(shape: DraftShape) -> dict[str, tuple[int, ...]]:
     """Name and shape of every tensor of the file."""
     hidden, q, kv, inner = shape.hidden_size, shape.q_width, shape.kv_width, shape.intermediate_size
     return {
@@ -77,7 +76,7 @@ def required_shapes(shape: "DraftShape") -> dict[str, tuple[int, ...]]:
     }
 
 
-def to_served(model: Mapping[str, "Tensor"], shape: "DraftShape", vocab: VocabMap) -> dict[str, "Tensor"]:
+def to_served(model: Mapping[str, "Tensor"], shape: DraftShape, vocab: VocabMap) -> dict[str, "Tensor"]:
     """The draft model's parameters under the names that SGLang loads; q, k and v read (embedding, hidden)."""
     import torch
 
@@ -104,7 +103,7 @@ def to_served(model: Mapping[str, "Tensor"], shape: "DraftShape", vocab: VocabMa
     }
 
 
-def from_served(tensors: Mapping[str, "Tensor"], shape: "DraftShape") -> dict[str, "Tensor"]:
+def from_served(tensors: Mapping[str, "Tensor"], shape: DraftShape) -> dict[str, "Tensor"]:
     """The way back: parameters of the draft model from a served file. Raises DataError when one does not fit."""
     import torch
 
@@ -129,7 +128,7 @@ def from_served(tensors: Mapping[str, "Tensor"], shape: "DraftShape") -> dict[st
     }
 
 
-def shape_complaints(found: Mapping[str, tuple[int, ...]], shape: "DraftShape") -> list[str]:
+def shape_complaints(found: Mapping[str, tuple[int, ...]], shape: DraftShape) -> list[str]:
     """What is missing, misshapen or not wanted among the tensors of a served file."""
     wanted = required_shapes(shape)
     missing = [f"{name} is missing" for name in wanted if name not in found]
@@ -141,7 +140,7 @@ def shape_complaints(found: Mapping[str, tuple[int, ...]], shape: "DraftShape") 
     return missing + wrong + [f"{name} is not known to SGLang" for name in found if name not in wanted]
 
 
-def served_config(shape: "DraftShape", ids: Sequence[int], target: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+def served_config(shape: DraftShape, ids: Sequence[int], target: Mapping[str, Any], dtype: str) -> dict[str, Any]:
     """`config.json` of the drafter. Never tied: its head is its own, whatever the target's is."""
     rope = shape.rope
     config: dict[str, Any] = {
@@ -175,7 +174,7 @@ def served_config(shape: "DraftShape", ids: Sequence[int], target: Mapping[str, 
 def write_draft(
     out: Path,
     model: Mapping[str, "Tensor"],
-    shape: "DraftShape",
+    shape: DraftShape,
     vocab: VocabMap,
     *,
     indices: Sequence[int],

@@ -61,9 +61,9 @@ class Pack:
     skipped: tuple[tuple[str, str], ...] = field(default=())  # samples that could not be read: id and why
 
 
-def split(source: Source, share: float, seed: int) -> tuple[list[int], list[int]]:
+def split(num_supervised: Sequence[int], share: float, seed: int) -> tuple[list[int], list[int]]:
     """Sample numbers to train on and to hold out; samples without a supervised token are in neither."""
-    usable = [number for number, count in enumerate(source.num_supervised) if count > 0]
+    usable = [number for number, count in enumerate(num_supervised) if count > 0]
     held = max(1, round(share * len(usable))) if share > 0 and len(usable) > 1 else 0
     order = _generator(seed, _HELD_OUT_STREAM).permutation(len(usable))
     kept_out = set(order[:held].tolist())

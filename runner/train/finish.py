@@ -12,9 +12,8 @@ from runner.protocol.errors import DataError
 from runner.protocol.files import read_json, write_json
 from runner.train.curve import draw
 from runner.train.loop import Loop
-from runner.train.model import DraftShape
-from runner.train.rope import Rope
 from runner.train.setup import Session
+from runner.train.shape import DraftShape, Rope
 from runner.vocab import VocabMap
 
 PLAN = "plan.json"

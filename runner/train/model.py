@@ -6,7 +6,6 @@ The embedding is the target's, frozen, and no part of this module.
 """
 
 import math
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -15,31 +14,8 @@ from torch.utils.checkpoint import checkpoint
 
 from runner.train.attention import ttt_attention
 from runner.train.layout import Layout
-from runner.train.rope import Rope, rotate, tables
-
-
-@dataclass(frozen=True, kw_only=True)
-class DraftShape:
-    """Everything that fixes the draft model's tensors and their use."""
-
-    hidden_size: int
-    intermediate_size: int
-    num_heads: int
-    num_kv_heads: int
-    head_dim: int
-    vocab_size: int
-    draft_vocab_size: int
-    rms_norm_eps: float
-    rope: Rope
-    num_aux: int = 3
-
-    @property
-    def q_width(self) -> int:
-        return self.num_heads * self.head_dim
-
-    @property
-    def kv_width(self) -> int:
-        return self.num_kv_heads * self.head_dim
+from runner.train.rope import rotate, tables
+from runner.train.shape import DraftShape
 
 
 class DraftModel(nn.Module):

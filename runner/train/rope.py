@@ -1,48 +1,12 @@
 """Rotary position embedding: the variants that the draft layer can be trained with and SGLang's Llama can serve."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from runner.protocol.errors import StageError
-
-VARIANTS = ("default", "linear", "llama3", "yarn")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rope:
-    """`theta` and `scaling` as they stand in a Hugging Face config (`scaling` without rope_theta; {} for plain)."""
-
-    theta: float
-    scaling: dict[str, Any]
-    max_positions: int
-
-    @property
-    def variant(self) -> str:
-        return str(self.scaling.get("rope_type") or self.scaling.get("type") or "default")
-
-
-def read_rope(config: dict[str, Any], choice: str = "target") -> Rope:
-    """The RoPE settings of a text config, in the old (`rope_theta`, `rope_scaling`) or the new spelling.
-
-    Raises StageError for a variant whose served form is not known to equal the trained one.
-    """
-    scaling = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
-    theta = float(scaling.pop("rope_theta", None) or config.get("rope_theta") or 10000.0)
-    if scaling.get("rope_type", scaling.get("type")) == "default" or choice == "default":
-        scaling = {}
-    rope = Rope(theta=theta, scaling=scaling, max_positions=int(config.get("max_position_embeddings") or 2048))
-    partial = float(config.get("partial_rotary_factor") or 1.0)
-    deepseek = any(scaling.get(key) for key in ("mscale", "mscale_all_dim"))
-    if rope.variant not in VARIANTS or partial != 1.0 or deepseek:
-        raise StageError(
-            f"RoPE of the target ({scaling or {'partial_rotary_factor': partial}}) has no equal in SGLang's drafter",
-            "--rope default trains and exports plain RoPE with the target's theta",
-        )
-    return rope
+from runner.train.shape import Rope
 
 
 def frequencies(rope: Rope, head_dim: int) -> tuple[Tensor, float]:

@@ -16,8 +16,9 @@ from torch import Tensor
 from runner.export import from_served
 from runner.hf import load_config
 from runner.protocol.errors import DataError
-from runner.train.model import DraftModel, DraftShape
-from runner.train.rope import read_rope, tables
+from runner.train.model import DraftModel
+from runner.train.rope import tables
+from runner.train.shape import shape_of
 from runner.vocab import VocabMap
 
 
@@ -107,26 +108,6 @@ class Drafter:
                 hidden_H = self.extend(torch.tensor(chain[-1:]), hidden_H[None], cache)[0]
         cache.cut(length)
         return chain
-
-
-def shape_of(config: dict[str, Any]) -> DraftShape:
-    """The shape that a served config describes. Raises DataError for a missing field."""
-    try:
-        ids = (config.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
-        return DraftShape(
-            hidden_size=config["hidden_size"],
-            intermediate_size=config["intermediate_size"],
-            num_heads=config["num_attention_heads"],
-            num_kv_heads=config["num_key_value_heads"],
-            head_dim=config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"],
-            vocab_size=config["vocab_size"],
-            draft_vocab_size=config["draft_vocab_size"],
-            rms_norm_eps=config["rms_norm_eps"],
-            rope=read_rope(config),
-            num_aux=len(ids) if ids else 3,
-        )
-    except KeyError as error:
-        raise DataError(f"the drafter's config has no {error}") from error
 
 
 def _turn(x_NHD: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

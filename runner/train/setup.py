@@ -85,6 +85,7 @@ def prepare(config: TrainConfig, source: Source, num_aux: int, ranks: Ranks) -> 
     """Read the target's tensors and the vocabulary, build the drafter. Raises DataError when they do not fit."""
     if config.threads:
         torch.set_num_threads(config.threads)
+    torch.manual_seed(config.seed)  # nothing draws from it today; a checkpoint holds its state all the same
     dtype = torch.bfloat16 if config.dtype == "bfloat16" else torch.float32
     weights = TargetWeights.open(config.target)
     vocab = VocabMap.load(config.vocab)
@@ -100,7 +101,7 @@ def prepare(config: TrainConfig, source: Source, num_aux: int, ranks: Ranks) -> 
     model.to(device=ranks.device, dtype=dtype)
     model.checkpoint_activations = config.checkpoint_activations
     target_head = TargetHead.make(head.to(ranks.device, dtype), kept.to(ranks.device))
-    train, held = split(source, config.held_out, config.seed)
+    train, held = split(source.num_supervised, config.held_out, config.seed)
     if not train:
         raise DataError("no sample with a supervised token to train on", "look at extract's loss masks")
     return Session(

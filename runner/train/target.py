@@ -11,8 +11,7 @@ from torch import Tensor
 from runner.hf import load_config, text_config
 from runner.protocol.errors import DataError
 from runner.train.config import TrainConfig
-from runner.train.model import DraftShape
-from runner.train.rope import read_rope
+from runner.train.shape import DraftShape, read_rope
 
 PREFIXES = ("", "language_model.")  # Kimi-K2.5 keeps its text model under the second
 

@@ -12,8 +12,9 @@ from runner.train.batches import Sample, read_pack
 from runner.train.layout import count_slots
 from runner.train.loss import ttt_loss
 from runner.train.measure import Choices, Target, place
-from runner.train.model import DraftModel, DraftShape
-from runner.train.rope import Rope, frequencies
+from runner.train.model import DraftModel
+from runner.train.rope import frequencies
+from runner.train.shape import DraftShape, Rope
 from runner.train.teacher import TargetHead
 from runner.vocab import VocabMap
 from tests.train import oracle

@@ -1,0 +1,64 @@
+"""Two ranks on gloo: the same weights as one alone, also when a rank has nothing to do."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from runner.train.ranks import Ranks
+from runner.train.run import train
+from tests.train import tiny
+from tests.train.test_loop import weights
+
+TOP = Path(__file__).parents[2]
+
+
+def run_on(root: Path, size: int, **changes: object) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = [sys.executable, "-m", "runner", "train", *tiny.flags(tiny.config(root, **changes))]
+    ranks = []
+    for rank in range(size):
+        env = {
+            **os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": str(size), "RANK": str(rank), "LOCAL_RANK": str(rank),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+        }  # fmt: skip
+        ranks.append(
+            subprocess.Popen(argv, cwd=TOP, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        )
+    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    assert [process.returncode for process in ranks] == [0] * size, outs
+
+
+def test_packs_are_shared_so_that_every_rank_takes_part() -> None:
+    packs = [[1], [2], [3]]
+    shares = [Ranks(rank, 2, torch.device("cpu")).share(packs) for rank in (0, 1)]
+    assert shares == [[[1], [3]], [[2], []]]
+    assert [Ranks(rank, 4, torch.device("cpu")).share(packs) for rank in (2, 3)] == [[[3]], [[]]]
+
+
+@pytest.mark.slow
+def test_two_ranks_agree_with_one_and_an_empty_pack_hangs_nobody(root: Path) -> None:
+    """Three packs a step: the second rank's second pack is always empty."""
+    settings = {"packs_per_step": 3, "max_steps": 6}
+    train(tiny.config(root, **settings))
+    alone = weights(root)
+    (root / "train").rename(root / "alone")
+    run_on(root, 2, **settings)
+    together = weights(root)
+    for name, tensor in alone.items():
+        if name.startswith("model."):
+            assert torch.allclose(tensor, together[name], rtol=1e-4, atol=1e-5), name
+
+
+def test_a_step_with_nothing_to_learn_still_sums_gradients(root: Path) -> None:
+    from tests.train.test_loop import make_loop
+
+    loop = make_loop(root)
+    taken = loop.take_step([], [])
+    assert float(taken.norm) == 0.0 and taken.sums.sum() == 0
