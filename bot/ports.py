@@ -1,7 +1,7 @@
 """What the service needs of the outside: hosts, a chat to post to, a store, a clock."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from bot.core.cards import Card
@@ -44,8 +44,13 @@ class Host(Protocol):
 class Poster(Protocol):
     """The chat. Raises ChatUnavailable when the outcome is not known and the call has to be repeated."""
 
-    def post(self, key: str, channel: str, thread_ts: str | None, card: Card, broadcast: bool = False) -> str:
-        """Post once per `key` (a repeat finds the earlier message); returns its ts."""
+    def post(
+        self, key: str, channel: str, thread_ts: str | None, card: Card, broadcast: bool = False, *, first: bool = False
+    ) -> str:
+        """Post once per `key` (a repeat finds the earlier message); returns its ts.
+
+        `first`: this key was never tried before, so that nothing has to be looked for.
+        """
 
     def edit(self, channel: str, ts: str, card: Card) -> None:
         """Replace a message."""
@@ -83,7 +88,7 @@ class RunStore(Protocol):
     def claim(self, claim: str, at: datetime, body: dict[str, Any]) -> bool:
         """Store a raw event. False when it is known already."""
 
-    def pending_events(self, limit: int = 100) -> list[tuple[int, dict[str, Any]]]:
+    def pending_events(self, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
         """Events not handled yet, oldest first."""
 
     def is_pending(self, event_id: int) -> bool:
@@ -135,6 +140,15 @@ class RunStore(Protocol):
     def due_effects(self, now: datetime) -> list[StoredEffect]:
         """Effects to be carried out now, oldest first."""
 
+    def pending_effects(self) -> list[StoredEffect]:
+        """Effects that are not done, due or not, oldest first."""
+
+    def shift_effects(self, by: timedelta) -> None:
+        """The clock was set: what waits, waits as long as it was meant to."""
+
+    def cards_of(self, key: str) -> list[Card]:
+        """What was said under keys that start with `key`."""
+
     def begin_effect(self, effect_id: int, at: datetime) -> None:
         """From here on it may have happened."""
 
@@ -158,6 +172,12 @@ class RunStore(Protocol):
 
     def run_at(self, channel: str, thread_ts: str) -> str | None:
         """The run whose thread this is."""
+
+    def carried(self, claim: str) -> list[str]:
+        """The outcomes of the orders that this event led to, in their order."""
+
+    def posted_at(self, channel: str, ts: str) -> Posted | None:
+        """What was posted there."""
 
     def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
         """The audit log, oldest first."""

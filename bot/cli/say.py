@@ -13,7 +13,7 @@ from bot.cli.render import render
 from bot.config import Config, load_config
 from bot.core.inbound import InboundEvent
 from bot.errors import CommandError
-from bot.service.orders import TERMINAL, answer_key
+from bot.service.outcome import TERMINAL, answer_key
 
 _WAIT_S = 30.0
 

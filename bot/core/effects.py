@@ -77,6 +77,15 @@ class React:
     instead_of: str = ""
 
 
+SEEN, WORKING, DONE, REFUSED, ASKED = (
+    "eyes",
+    "hourglass_flowing_sand",
+    "white_check_mark",
+    "no_entry_sign",
+    "question",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Upload:
     """Show a picture that lies on the host."""

@@ -20,6 +20,7 @@ class Ordered(Event):
 
     by: str
     undo_s: float = 0.0
+    said: tuple[str, str] | None = None  # channel and ts of the message it came by, for reactions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,6 +86,7 @@ class Attempt:
     status: dict[str, Any] | None = None
     result: dict[str, Any] | None = None
     evidence: dict[str, Any] | None = None
+    metrics: dict[str, float] = field(default_factory=dict)  # the newest figures that the stage reported
     log_path: str = ""
 
     @property
@@ -158,6 +159,7 @@ class Armed:
     at: datetime
     stage: str  # the stage whose proof is waited for
     when: dict[str, float] = field(default_factory=dict)  # a milestone to be reached as well: {"samples": 9000}
+    said: tuple[str, str] | None = None  # channel and ts of the message, for reactions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What the store hands back besides runs and orders."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from bot.core.effects import Effect
 
@@ -14,6 +15,7 @@ class StoredEffect:
     effect: Effect
     begun: bool
     tries: int
+    not_before: datetime
 
 
 @dataclass(frozen=True, kw_only=True)

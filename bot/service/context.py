@@ -72,8 +72,9 @@ def _phase(run: Run) -> words.Phase:
 def _gate_to(run: Run, pipeline: Pipeline) -> str | None:
     if run.gate is not None:
         return run.gate.leads_to
-    following = pipeline.after(run.at)
-    return pipeline.led_to(following.id)[-1].id if following else None
+    coming = pipeline.stages[pipeline.index(run.at) + 1 :]
+    gated = next((spec for spec in coming if spec.gate is not None), None)
+    return pipeline.led_to(gated.id)[-1].id if gated else None
 
 
 def _shortfall(run: Run) -> str | None:

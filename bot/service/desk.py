@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Protocol
 
-from bot.config import Config, HostConfig
+from bot.config import Config, HostConfig, Roles
 from bot.core import events
 from bot.core.machine import step
 from bot.core.model import Run
 from bot.core.orders import Order
 from bot.core.pipeline import Pipeline
+from bot.core.summary import words
+from bot.errors import ChatUnavailable, CommandError
 from bot.ports import Clock, Host, Poster, RunStore
 from bot.service.code import CodeArchive
 
@@ -76,17 +78,36 @@ class Desk:
                 names |= set(stage.secrets)
         return [os.environ[name] for name in names if os.environ.get(name)]
 
-    def role_of(self, user: str) -> str:
-        """admin, operator or viewer. Without configured operators everybody in the channel operates."""
-        roles = self.config.roles
-        if self._is_in(user, roles.admins):
+    def roles(self, pipeline: Pipeline | None) -> Roles:
+        """Who operates this pipeline's runs: its own people, where it names any."""
+        if pipeline is None or not (pipeline.operators or pipeline.admins):
+            return self.config.roles
+        return Roles(operators=list(pipeline.operators), admins=list(pipeline.admins))
+
+    def role_of(self, user: str, pipeline: Pipeline | None = None) -> str:
+        """admin, operator or viewer. Without configured operators everybody in the channel operates.
+
+        Raises CommandError when it hangs on a user group and the chat cannot tell who is in it.
+        """
+        roles = self.roles(pipeline)
+        if self.is_in(user, roles.admins):
             return "admin"
-        if not roles.operators or self._is_in(user, roles.operators):
+        if not roles.operators or self.is_in(user, roles.operators):
             return "operator"
         return "viewer"
 
-    def _is_in(self, user: str, names: Sequence[str]) -> bool:
-        return user in names or any(user in self.members(name) for name in names if name.startswith("S"))
+    def is_in(self, user: str, names: Sequence[str]) -> bool:
+        """Whether a person is named, or in a user group that is. Raises CommandError as `role_of`."""
+        if user in names:
+            return True
+        try:
+            return any(user in self.members(name) for name in names if name.startswith("S"))
+        except ChatUnavailable as error:
+            raise CommandError(
+                f"The chat did not tell who is in {' or '.join(words.person(n) for n in names if n.startswith('S'))}, "
+                "so that I cannot know whether you may do that.",
+                "Nothing was changed; say it again in a moment.",
+            ) from error
 
     def apply(
         self,
@@ -116,7 +137,7 @@ class Desk:
 
 
 class Keyed:
-    """One lock a key, so that what belongs to one run is done in order and other runs are not delayed."""
+    """One at a time for each key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

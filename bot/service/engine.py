@@ -3,21 +3,24 @@
 import dataclasses
 import logging
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from bot.core.inbound import InboundEvent
-from bot.service.desk import Desk, Keyed
-from bot.service.holder import is_gone
+from bot.service.desk import Desk
+from bot.service.inbox import Inbox
 from bot.service.launches import Launches
 from bot.service.orders import Orders
 from bot.service.polls import Polls
 from bot.service.posts import Posts, for_chat
 from bot.service.redraw import EVERY_S, Redraw
+from bot.service.reminders import Reminders
 
 log = logging.getLogger(__name__)
 LEASE_S = 30.0
-_IDLE_S = 1.0
+STOP_S = 4.0
+CLOCK_STEP_S = 2.0
+_IDLE_S = 0.5
 
 
 class LeaseLost(Exception):
@@ -25,7 +28,10 @@ class LeaseLost(Exception):
 
 
 class Engine:
-    """Everything the bot does by itself. `tick` is called every second by the scheduler."""
+    """Everything the bot does by itself. `tick` is called every second by the scheduler.
+
+    Two loops: one takes events in, launches and polls; the other talks to the chat. Whichever hangs, the other goes on.
+    """
 
     def __init__(self, desk: Desk, holder: str, redraw_s: float = EVERY_S) -> None:
         self.desk = desk
@@ -33,93 +39,80 @@ class Engine:
         self.orders = Orders(desk, self.polls)
         self._holder = holder
         self._launches = Launches(desk, self.polls.hurry)
-        self._posts = Posts(desk)
-        self._redraw = Redraw(desk, redraw_s)
-        self._threads = Keyed()
-        self._pool = ThreadPoolExecutor(6, thread_name_prefix="order")
-        self._wake = threading.Event()
+        self._reminders = Reminders(desk)
+        self._posts, self._redraw = Posts(desk), Redraw(desk, redraw_s)
+        self._inbox = Inbox(desk, self.orders, self._wake_up)
         self._stop = threading.Event()
-        self._chat = threading.Thread(target=self._chat_loop, name="chat", daemon=True)
-        desk.kick = self._wake.set
+        self._wakes = (threading.Event(), threading.Event())
+        work = (self._inbox.drain, self._carry, self.polls.tick, self._reminders.take)
+        talk = (self._posts.take, self._redraw.take)
+        self._loops = [
+            threading.Thread(target=self._loop, args=(wake, parts), name=name, daemon=True)
+            for name, wake, parts in zip(("work", "talk"), self._wakes, (work, talk), strict=True)
+        ]
+        self._clock_gap_s = self._gap_s()
+        desk.kick = self._wake_up
 
     def start(self) -> None:
-        """Take the lease, also that of a bot that was killed on this machine, then begin. Raises LeaseLost."""
-        held_by = self._take_lease()
-        if is_gone(held_by):
-            self.desk.store.drop_lease(held_by)
+        """Take the lease, then begin. Raises LeaseLost."""
         self._renew()
-        self._chat.start()
+        for loop in self._loops:
+            loop.start()
 
     def stop(self) -> None:
-        """Let go of everything; attempts live on."""
+        """Let go of everything; attempts live on. What hangs on a host or on the chat is left behind."""
         self._stop.set()
-        self._wake.set()
-        self._chat.join(timeout=10)
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._launches.close()
-        self.polls.close()
+        self._wake_up()
+        for loop in self._loops:
+            loop.join(STOP_S / 4)
+        closed = [part.close(STOP_S / 4) for part in (self._inbox, self._launches, self.polls)]
+        if not all(closed):
+            log.warning("stopped while calls were under way; the next start takes them up again")
         self.desk.store.drop_lease(self._holder)
 
     def receive(self, event: InboundEvent) -> None:
         """Store an event, before it is acknowledged; a repeat is dropped."""
         if self.desk.store.claim(event.claim_key, self.desk.clock.now(), dataclasses.asdict(event)):
-            self._wake.set()
+            self._wake_up()
 
     def tick(self) -> None:
-        """Once a second: keep the lease, wake the loop. Raises LeaseLost."""
+        """Once a second: keep the lease, watch the clock, wake the loops. Raises LeaseLost."""
         self._renew()
-        self._wake.set()
+        gap_s = self._gap_s()
+        step_s = gap_s - self._clock_gap_s
+        if abs(step_s) > CLOCK_STEP_S:
+            log.warning("the clock was set by %+.1f s: what waits is shifted with it", step_s)
+            self.desk.store.shift_effects(timedelta(seconds=step_s))
+            self._clock_gap_s = gap_s
+        self._wake_up()
 
-    def _take_lease(self) -> str:
-        """Who holds it now."""
-        return self.desk.store.take_lease(self._holder, self.desk.clock.now().timestamp(), LEASE_S)
+    def _gap_s(self) -> float:
+        clock = self.desk.clock
+        return clock.now().timestamp() - clock.monotonic_s()
 
     def _renew(self) -> None:
-        holder = self._take_lease()
+        now_s = self.desk.clock.now().timestamp()
+        holder = self.desk.store.take_lease(self._holder, now_s, LEASE_S)
         if holder != self._holder:
             raise LeaseLost(f"another bot is at work on this database: {holder}")
 
-    def _chat_loop(self) -> None:
+    def _wake_up(self) -> None:
+        for wake in self._wakes:
+            wake.set()
+
+    def _loop(self, wake: threading.Event, parts: Sequence[Callable[[], None]]) -> None:
         while not self._stop.is_set():
-            self._wake.wait(_IDLE_S)
-            self._wake.clear()
-            for part in (self._drain, self._carry, self.polls.tick, self._redraw.take):
-                self._guarded(part)
-
-    def _guarded(self, part: Callable[[], None]) -> None:
-        try:
-            if not self._stop.is_set():
-                part()
-        except Exception:
-            log.exception("engine")
-
-    def _drain(self) -> None:
-        """Hand each pending event to the pool, one at a time a thread of the chat, in order."""
-        seen: set[str] = set()
-        for event_id, body in self.desk.store.pending_events():
-            event = InboundEvent(**body)
-            key = f"{event.channel}/{event.thread}"
-            if key in seen:
-                continue
-            seen.add(key)
-            if self._threads.take(key):
-                self._pool.submit(self._handle, event_id, event, key)
-
-    def _handle(self, event_id: int, event: InboundEvent, key: str) -> None:
-        try:
-            if self.desk.store.is_pending(event_id):
-                self.orders.handle(event_id, event)
-        except Exception as error:
-            log.exception("event %s", event.claim_key)
-            self.orders.apologise(event_id, event, error)
-        finally:
-            self._threads.give(key)
-            self._wake.set()
+            wake.wait(_IDLE_S)
+            wake.clear()
+            for part in parts:
+                try:
+                    if not self._stop.is_set():
+                        part()
+                except Exception:
+                    log.exception("engine")
 
     def _carry(self) -> None:
-        """Chat effects here, in order; those on hosts in threads of their own."""
-        due = self.desk.store.due_effects(self.desk.clock.now())
-        for stored in due:
+        """Effects on hosts, each in a thread of its own."""
+        for stored in self.desk.store.due_effects(self.desk.clock.now()):
             if not for_chat(stored.effect):
                 self._launches.take(stored)
-        self._posts.take([stored for stored in due if for_chat(stored.effect)])

@@ -2,19 +2,21 @@
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 from bot.core import events
 from bot.core.effects import Kill, Launch
 from bot.core.errors import WrongState
-from bot.core.model import Run
+from bot.core.model import Attempt, Phase, Run
 from bot.core.stored import StoredEffect
-from bot.errors import ConfigError, HostError, HostUnreachable, LaunchFailed
+from bot.errors import ConfigError, HostError, HostKeyChanged, HostUnreachable, LaunchFailed
+from bot.ports import Host
+from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from bot.service.specs import attempt_spec, interpreter
 from runner.protocol.errors import ProtocolError
-from runner.protocol.view import AttemptView
+from runner.protocol.view import ABSENT, CANCELLED
 
 log = logging.getLogger(__name__)
 _PATIENCE_S = (1, 2, 5, 10, 30, 60)
@@ -27,15 +29,15 @@ class Launches:
         self._desk = desk
         self._seen = seen
         self._busy = Keyed()
-        self._pool = ThreadPoolExecutor(max(8, len(desk.hosts) + 2), thread_name_prefix="launch")
+        self._crew = Crew("launch", max(8, 2 * len(desk.hosts) + 2))
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    def close(self, timeout_s: float) -> bool:
+        return self._crew.close(timeout_s)
 
     def take(self, stored: StoredEffect) -> None:
-        """Carry it out in the background, unless it is under way."""
-        if self._busy.take(str(stored.id)):
-            self._pool.submit(self._carry_and_give, stored)
+        """Carry it out in the background, unless this attempt is being launched or killed right now."""
+        if self._busy.take(_attempt_of(stored)):
+            self._crew.submit(self._carry_and_give, stored)
 
     def _carry_and_give(self, stored: StoredEffect) -> None:
         try:
@@ -44,7 +46,7 @@ class Launches:
             log.exception("effect %s", stored.effect.key)
             self._later(stored, "internal error, see the log")
         finally:
-            self._busy.give(str(stored.id))
+            self._busy.give(_attempt_of(stored))
 
     def _carry(self, stored: StoredEffect) -> None:
         effect = stored.effect
@@ -65,27 +67,24 @@ class Launches:
             except desk.store.conflict:
                 return  # taken back, or begun elsewhere
         attempt = run.attempt(effect.attempt)
-        if attempt.state.over:
+        if attempt.state.over or run.phase is Phase.CANCELLING:  # the kill that waits behind it ends what there may be
             desk.store.finish_effect(stored.id, desk.clock.now(), f"not needed: {attempt.state.value}")
             return
-        host = desk.hosts[attempt.host]
-        settings = desk.host_config(attempt.host)
         try:
+            host, settings = self._host(attempt), desk.host_config(attempt.host)
             python = interpreter(settings, desk.config.path)
             spec = attempt_spec(run, attempt, desk.pipeline(run), settings, python, desk.code.digest)
             host.ship(desk.code.body, desk.code.digest)
             view = host.launch(spec, desk.secrets(attempt.host, spec.secrets))
-        except HostUnreachable as error:
-            self._tell(run.id, events.Unreachable(at=desk.clock.now(), attempt=attempt.id, why=error.message))
+        except (HostUnreachable, HostKeyChanged, ProtocolError) as error:
+            why = error.message if isinstance(error, HostError) else str(error)
+            self._tell(run.id, events.Unreachable(at=desk.clock.now(), attempt=attempt.id, why=why))
             self._later(stored, str(error))
             return
         except (LaunchFailed, ConfigError) as error:
             why = error.message if isinstance(error, HostError) else str(error)
             self._tell(run.id, events.LaunchRefused(at=desk.clock.now(), attempt=attempt.id, why=why))
             desk.store.finish_effect(stored.id, desk.clock.now(), why)
-            return
-        except (HostError, ProtocolError) as error:
-            self._later(stored, str(error))
             return
         desk.store.finish_effect(stored.id, desk.clock.now(), f"pid {view.pid}")
         self._tell(run.id, events.Seen(at=desk.clock.now(), view=view, undo_s=desk.config.undo_s))
@@ -95,14 +94,23 @@ class Launches:
         desk = self._desk
         attempt = run.attempt(effect.attempt)
         try:
-            view: AttemptView = desk.hosts[attempt.host].kill(attempt.id, attempt.token, effect.grace_s)
-        except (HostError, ProtocolError) as error:
+            view = self._host(attempt).kill(attempt.id, attempt.token, effect.grace_s)
+        except (HostError, ProtocolError, ConfigError) as error:
             self._later(stored, str(error))
             return
+        if view.state == ABSENT:  # nothing launches it any more either: the run is being cancelled
+            view = replace(view, state=CANCELLED, why="it was never started")
         if view.survivors:
             log.warning("%s: still alive: %s", attempt.id, view.survivors)
         desk.store.finish_effect(stored.id, desk.clock.now(), view.state)
         self._tell(run.id, events.Seen(at=desk.clock.now(), view=view))
+
+    def _host(self, attempt: Attempt) -> Host:
+        """Raises ConfigError for one that is no longer configured."""
+        try:
+            return self._desk.hosts[attempt.host]
+        except KeyError:
+            raise ConfigError(f"host {attempt.host} is not configured any more") from None
 
     def _tell(self, run_id: str, event: events.Event) -> None:
         try:
@@ -113,3 +121,8 @@ class Launches:
     def _later(self, stored: StoredEffect, why: str) -> None:
         wait_s = _PATIENCE_S[min(stored.tries, len(_PATIENCE_S) - 1)]
         self._desk.store.delay_effect(stored.id, self._desk.clock.now() + timedelta(seconds=wait_s), why)
+
+
+def _attempt_of(stored: StoredEffect) -> str:
+    effect = stored.effect
+    return effect.attempt if isinstance(effect, Launch | Kill) else effect.key

@@ -1,436 +1,194 @@
-"""One message, from what was said to what is stored."""
+"""One event, from what was said to what is stored."""
 
-import hashlib
 import logging
-import secrets
-from dataclasses import dataclass, field, replace
-from typing import Any
 
-from bot.core import events
-from bot.core.cards import Card, say
+from bot.core.cards import say
 from bot.core.clicks import parse_click
-from bot.core.effects import Effect, Post, React, Whisper
-from bot.core.errors import WrongState
+from bot.core.effects import ASKED, DONE, REFUSED
 from bot.core.inbound import InboundEvent
-from bot.core.machine import plan_run
 from bot.core.model import Phase, Run
-from bot.core.orders import Order
-from bot.core.reading.context import Context, EditedOrder
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.reader import read
-from bot.core.summary import answers, words
-from bot.service import context, views
+from bot.core.summary import asks, found, words
+from bot.errors import OperatorError
+from bot.service import views
+from bot.service.acting import Acting
+from bot.service.buttons import Buttons
 from bot.service.desk import Desk
+from bot.service.moments import moment_of, note_spoken, thread_of
+from bot.service.outcome import TERMINAL, Outcome, seen_mark
 from bot.service.polls import Polls
-from bot.service.roles import may_pass, who_may
+from bot.service.roles import who_may
 
 log = logging.getLogger(__name__)
-DONE_MARK, ASK_MARK, NO_MARK, SEEN_MARK = "white_check_mark", "question", "no_entry_sign", "eyes"
-
-
-@dataclass
-class Outcome:
-    """What one event leads to: the audit's word for it, a reaction, answers; how many orders it has carried out."""
-
-    event: InboundEvent
-    intents: tuple[Intent, ...] = ()
-    text: str = ""
-    mark: str = ""
-    cards: list[Card] = field(default_factory=list)
-    carried: int = 0
+_UNASKED = (Kind.STATUS, Kind.IGNORE, Kind.HOLD, Kind.START)  # the machine is not asked for these
 
 
 class Orders:
-    """Handles stored events, one after the other for one thread."""
+    """Handles stored events; those of one run come one after the other."""
 
     def __init__(self, desk: Desk, polls: Polls) -> None:
-        self._desk = desk
-        self._polls = polls
+        self._desk, self._polls = desk, polls
+        self._acting = Acting(desk, polls)
+        self._buttons = Buttons(desk, polls, self._acting)
+
+    def runs_of(self, event_id: int, event: InboundEvent) -> frozenset[str]:
+        """Which runs' order this event belongs into; a key of its own when it is about none."""
+        alone = frozenset({f"event {event_id}"})
+        if event.kind == "click":
+            click = parse_click(event.action, event.value)
+            return frozenset({click.run}) if click else alone
+        thread_run = thread_of(self._desk, event)
+        if thread_run is not None or event.kind not in ("message", "edit"):
+            return frozenset({thread_run}) if thread_run else alone
+        intents = read(event.text, moment_of(self._desk, event, None, allowed=True))
+        named = {run for i in intents for run in (i.run if isinstance(i.run, tuple) else (i.run,)) if run}
+        return frozenset(named) or alone
 
     def handle(self, event_id: int, event: InboundEvent) -> None:
-        """Read, check, act, answer; whatever happens, the event is marked as handled."""
-        carried = self._carried_before(event)
-        if carried:
-            self._note(event_id, carried[0].get("run"), _interrupted(event, carried))
-        elif event.kind == "click":
-            self._click(event_id, event)
-        elif event.kind == "deletion":
-            self._note(event_id, None, Outcome(event, text="deleted: nothing is changed by that"))
-        elif event.kind in ("message", "edit", "reaction") and not self._own(event):
-            self._message(event_id, event)
-        else:
-            self._desk.store.handled(event_id, self._desk.clock.now(), "nothing to do")
+        """Read, check, act, answer; in the end the event is marked as handled."""
+        desk = self._desk
+        if before := desk.store.carried(event.claim_key):
+            self._interrupted(event_id, event, before)
+            return
+        out = Outcome(event)
+        run_id: str | None = None
+        try:
+            if event.kind == "click":
+                run, out = self._buttons.click(event)
+                run_id = run.id if run else None
+            elif event.kind == "deletion":
+                run_id = thread_of(desk, event)
+                out.text = "deleted: nothing is changed by that"
+            elif event.kind in ("message", "edit", "reaction") and event.user != desk.bot_user:
+                run_id = self._message(out)
+            else:
+                out.text, out.settled = "nothing to do", True
+        except OperatorError as error:
+            out.text, out.mark = f"refused: {error}", REFUSED
+            out.whispers.append(say(f"{error.message}\n{error.hint}".strip()))
+        except desk.store.duplicate:  # a repeat of what was carried out meanwhile
+            out.text, out.settled = "done before", True
+        self._note(event_id, run_id, out)
 
-    def _carried_before(self, event: InboundEvent) -> list[dict[str, Any]]:
-        """The orders of this event in the audit log: there are some if the bot was killed before it could answer.
-
-        Then the event must not be read again: the run has moved on, and the same words mean something else now.
-        """
-        claims = f"{event.claim_key}#"
-        return [order for order in self._desk.store.orders() if str(order["claim"]).startswith(claims)]
-
-    def _own(self, event: InboundEvent) -> bool:
-        return bool(self._desk.bot_user) and event.user == self._desk.bot_user
+    def _interrupted(self, event_id: int, event: InboundEvent, before: list[str]) -> None:
+        """Its order was carried out before the bot was ended: nothing is read or done again."""
+        out = Outcome(event, text=before[-1], mark=DONE, carried=len(before), seen=True)
+        if event.kind == "message" and len(read(event.text, moment_of(self._desk, event, None, allowed=True))) > 1:
+            said = "I was interrupted while I carried these orders out; say again what is missing, please."
+            out.cards.append(say(said))
+        self._note(event_id, thread_of(self._desk, event), out)
 
     # reading
 
-    def _context(self, event: InboundEvent, thread_run: str | None) -> Context:
-        desk, now = self._desk, self._desk.clock.now()
-        runs = [run for run in desk.store.all_runs() if run.phase is not Phase.CANCELLED or run.id == thread_run]
-        return context.build(
-            event,
-            runs=[run for run in runs if event.channel_type == "im" or run.channel == event.channel],
-            pipelines=desk.pipelines,
-            hosts=desk.host_names(),
-            thread_run=thread_run,
-            bot_user=desk.bot_user,
-            allowed=desk.role_of(event.user) != "viewer",
-            card_is_last=self._card_is_last(event, thread_run),
-            edited=self._edited(event, thread_run) if event.kind == "edit" else None,
-            now=now,
-        )
-
-    def _card_is_last(self, event: InboundEvent, run_id: str | None) -> bool:
-        if run_id is None:
-            return False
-        posts = [p for p in self._desk.store.thread_posts(run_id) if float(p.ts) < float(event.ts)]
-        if not posts or not any(mark in posts[-1].key for mark in ("/gate/", "/cancel/")):
-            return False
-        last = self._desk.store.cursor(f"spoken/{run_id}")
-        return last is None or float(last) < float(posts[-1].ts)
-
-    def _edited(self, event: InboundEvent, run_id: str | None) -> EditedOrder:
-        for order in reversed(self._desk.store.orders(run_id)):
-            if order.get("ts") == event.ts:
-                kinds = [str(i.get("kind")) for i in order.get("intents", [])]
-                acted = str(order.get("outcome", "")).startswith("done")
-                return EditedOrder(text=str(order["text"]), acted=acted, kind=kinds[0] if kinds else None)
-        return EditedOrder(text=event.previous_text)
-
-    def _message(self, event_id: int, event: InboundEvent) -> None:
-        thread_run = self._desk.store.run_at(event.channel, event.thread_ts or event.ts) or None
+    def _message(self, out: Outcome) -> str | None:
+        desk, event = self._desk, out.event
+        thread_run = thread_of(desk, event)
         text = event.reaction if event.kind == "reaction" else event.text
-        seen = self._context(event, thread_run)
-        intents = read(text, seen)
+        intents = read(text, moment_of(desk, event, thread_run))
+        if any(intent.acts or intent.claim for intent in intents) and event.kind == "message":
+            self._show_seen(out)
         if self._refresh(intents, thread_run):
-            seen = self._context(event, thread_run)
-            intents = read(text, seen)
-        outcome = Outcome(event, intents)
+            intents = read(text, moment_of(desk, event, thread_run))
+        out.intents = intents
         for intent in intents:
-            self._act(intent, thread_run, outcome)
+            self._act(intent, thread_run, out)
         if thread_run and event.kind == "message":
-            self._desk.store.set_cursor(f"spoken/{thread_run}", event.ts)
-        self._note(event_id, _run_of(intents, thread_run), outcome)
+            note_spoken(desk, event, thread_run, intents)
+        return _run_of(intents, thread_run)
+
+    def _show_seen(self, out: Outcome) -> None:
+        if out.event.team == TERMINAL:
+            return
+        out.seen = True
+        self._desk.store.add_effects("", (seen_mark(out.event),), self._desk.clock.now())
+        self._desk.kick()
 
     def _refresh(self, intents: tuple[Intent, ...], thread_run: str | None) -> bool:
         """An order or a claim is checked against the machine now, not at the next poll."""
         asked = False
         for intent in intents:
-            if intent.kind in (Kind.STATUS, Kind.IGNORE, Kind.HOLD, Kind.START):
-                continue
-            run_id = _run_of((intent,), thread_run)
-            if run_id is not None and (run := self._find(run_id)) is not None and run.live:
+            run = self._find(_run_of((intent,), thread_run))
+            if intent.kind not in _UNASKED and run is not None and run.live:
                 self._polls.refresh(run)
                 asked = True
         return asked
 
-    def _find(self, run_id: str) -> Run | None:
-        try:
-            return self._desk.store.run(run_id)
-        except KeyError:
-            return None
+    def _find(self, run_id: str | None) -> Run | None:
+        """None for what is no run, or one whose pipeline is no longer configured."""
+        runs = self._desk.store.all_runs()
+        return next((run for run in runs if run.id == run_id and run.pipeline in self._desk.pipelines), None)
 
     # acting
 
     def _act(self, intent: Intent, thread_run: str | None, out: Outcome) -> None:
         if intent.kind is Kind.IGNORE:
             self._ignored(intent, thread_run, out)
-            return
-        if intent.kind is Kind.STATUS:
+        elif intent.kind is Kind.STATUS:
             out.cards.append(views.answer(self._desk, self._polls, intent, thread_run))
-            out.text = "shown"
-            return
-        if intent.kind is Kind.START or intent.proposed == "START":
-            self._start(intent, out)
-            return
-        if intent.kind is Kind.ASK:
+            out.text = out.text or "shown"
+        elif intent.kind is Kind.START or intent.proposed == "START":
+            self._acting.start(intent, out)
+        elif intent.kind is Kind.ASK:
             self._ask(intent, thread_run, out)
-            return
-        names = intent.run if isinstance(intent.run, tuple) else (intent.run or thread_run,)
-        for run_id in [name for name in names if name]:
-            self._order(intent, run_id, out)
+        else:
+            names = intent.run if isinstance(intent.run, tuple) else (intent.run or thread_run,)
+            for run_id in names:
+                self._order(intent, run_id, out)
 
-    def _order(self, intent: Intent, run_id: str, out: Outcome) -> None:
+    def _order(self, intent: Intent, run_id: str | None, out: Outcome) -> None:
         run = self._find(run_id)
         if run is None:
-            out.cards.append(say(f"There is no run {run_id}."))
+            out.cards.append(say(f"There is no run {run_id} here." if run_id else "Which run? Say its id."))
+            out.text, out.mark = f"refused: no run {run_id}", REFUSED
             return
-        self._carry_out(self._event(intent, run, out.event.user), run, out)
-
-    def _carry_out(self, order: events.Ordered, run: Run, out: Outcome) -> None:
-        """Step the run and record the order in one transaction, or say why not."""
-        try:
-            if isinstance(order, events.Advance | events.Waive | events.Bench) and not self._may(order, run, out):
-                return
-            name = type(order).__name__.lower()
-            after = self._desk.apply(run.id, order, order=lambda before: _entry(out, before, f"done: {name}"))
-        except self._desk.store.duplicate:
-            out.text, out.mark = "done before", DONE_MARK
-            return
-        except WrongState as error:
-            pipeline = self._desk.pipeline(run)
-            now_run = self._desk.store.run(run.id)
-            found = answers.found_line(now_run, pipeline, self._desk.clock.now())
-            out.cards.append(say(f"{error}.\n{found}"))
-            out.text, out.mark = f"refused: {error}", NO_MARK
-            return
-        out.text = f"done: {name}, now {after.phase.value}"
-        out.carried += 1
-        out.mark = out.mark or DONE_MARK
-        self._polls.hurry(self._desk.pipeline(run).stage(after.at).host)
-
-    def _may(self, order: events.Ordered, run: Run, out: Outcome) -> bool:
-        role = self._desk.role_of(order.by)
-        if may_pass(role, order, run, bool(self._desk.config.roles.admins)):
-            return True
-        out.text, out.mark = "refused: not allowed", NO_MARK
-        out.cards.append(say(f"<@{order.by}> may not do that; {who_may(run, order, self._desk.config.roles)} may."))
-        return False
-
-    def _event(self, intent: Intent, run: Run, by: str) -> events.Ordered:
-        at, undo_s, values = self._desk.clock.now(), self._desk.config.undo_s, dict(intent.set)
-        settings = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-        match intent.kind:
-            case Kind.ADVANCE:
-                return events.Advance(at=at, by=by, undo_s=undo_s, set=settings)
-            case Kind.HOLD if intent.more.get("declines") and run.question is not None:
-                return events.Decline(at=at, by=by)
-            case Kind.HOLD:
-                return events.Hold(at=at, by=by)
-            case Kind.OVERRIDE:
-                return events.Override(at=at, by=by, set=settings)
-            case Kind.RETRY:
-                return events.Retry(at=at, by=by, undo_s=undo_s)
-            case Kind.BENCH:
-                return events.Bench(at=at, by=by, undo_s=undo_s, set=settings)
-            case Kind.CANCEL if run.phase is Phase.STARTING or context.question_of(run, by, at) is not None:
-                return events.Cancel(at=at, by=by)
-            case Kind.CANCEL:
-                return events.AskCancel(at=at, by=by)
-        raise ValueError(f"no order: {intent.kind}")
+        self._acting.carry_out(self._acting.order_of(intent, run, out), run, out)
 
     def _ask(self, intent: Intent, thread_run: str | None, out: Outcome) -> None:
-        run_id = _run_of((intent,), thread_run)
-        run = self._find(run_id) if run_id else None
+        run = self._find(_run_of((intent,), thread_run))
+        if run is not None and run.phase is Phase.STARTING and intent.why == "edit_after_action":
+            hold = Intent(kind=Kind.HOLD, rule=intent.rule, run=run.id)  # it can still be taken back: the safe way
+            self._order(hold, run.id, out)
+            return
+        runs = [r for name in intent.more.get("candidates", ()) if (r := self._find(str(name))) is not None]
         pipeline = self._desk.pipeline(run) if run else None
-        out.cards.append(answers.ask_card(intent, run, pipeline, self._desk.clock.now(), out.event.text))
-        out.text, out.mark = f"asked: {intent.why}", ASK_MARK
+        others = [(r, self._desk.pipeline(r)) for r in runs]
+        now, said = self._desk.clock.now(), out.event.text
+        out.cards.append(asks.ask_card(intent, run, pipeline, now, said=said, others=others))
+        out.text, out.mark = f"asked: {intent.why}", ASKED
 
     def _ignored(self, intent: Intent, thread_run: str | None, out: Outcome) -> None:
-        out.text = f"ignored: {intent.why or 'no order'}"
-        run = self._find(thread_run) if thread_run else None
+        out.text = out.text or f"ignored: {intent.why or 'no order'}"
+        run = self._find(_run_of((intent,), thread_run))
         if intent.why == "not_authorized":
-            out.mark = NO_MARK
-            text = f"Only {who_may(run, None, self._desk.config.roles)} may do that here. Nothing was changed."
-            self._whisper(out.event, say(text))
+            out.text, out.mark = "refused: not allowed", REFUSED
+            out.whispers.append(say(f"Only {who_may(self._desk, run)} may do that here. Nothing was changed."))
         elif intent.why == "already_advanced" and run is not None and run.started is not None:
-            found = answers.found_line(run, self._desk.pipeline(run), self._desk.clock.now())
-            out.cards.append(say(f"Already started by {words.person(run.started.by)}. {found}"))
-
-    def _start(self, intent: Intent, out: Outcome) -> None:
-        """A new run: its plan, waiting for `go`."""
-        desk, event = self._desk, out.event
-        named = [p for p in desk.pipelines.values() if p.name.lower() in event.text.lower()]
-        found = named or list(desk.pipelines.values())
-        if desk.role_of(event.user) == "viewer":
-            self._whisper(event, say(f"Only {who_may(None, None, desk.config.roles)} may start a run."))
-            out.text, out.mark = "refused: not allowed", NO_MARK
-            return
-        if len(found) != 1:
-            names = ", ".join(f"`start {p.name}`" for p in found)
-            out.cards.append(say(f"Which pipeline? {names}"))
-            out.text, out.mark = "asked: which pipeline", ASK_MARK
-            return
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in intent.set.items()}
-        try:
-            run = self.plan(found[0].name, event.channel, event.user, values, out)
-        except desk.store.duplicate:
-            out.text, out.mark = "done before", DONE_MARK
-            return
-        out.text, out.mark = f"done: planned {run.id}", DONE_MARK
-        out.carried += 1
-
-    def plan(
-        self, pipeline_name: str, channel: str, owner: str, values: dict[str, Any], out: Outcome | None = None
-    ) -> Run:
-        """Plan a run and show it. Raises KeyError for an unknown pipeline, `store.duplicate`."""
-        desk, at = self._desk, self._desk.clock.now()
-        pipeline = desk.pipelines[pipeline_name]
-        for _ in range(20):
-            number = desk.store.next_run_number()
-            run, effects = plan_run(
-                id_=f"r{number}",
-                seed=secrets.token_hex(8),
-                pipeline=pipeline,
-                channel=channel,
-                owner=owner,
-                at=at,
-                overrides=values,
-            )
-            try:
-                entry = _entry(out, run, f"done: planned {run.id}") if out else None
-                desk.store.add_run(run, number, effects, at, order=entry)
-            except desk.store.conflict:
-                continue
-            desk.kick()
-            return run
-        raise RuntimeError("no free run number")
-
-    # buttons
-
-    def _click(self, event_id: int, event: InboundEvent) -> None:
-        click = parse_click(event.action, event.value)
-        out = Outcome(replace(event, text=f"[{event.action}]"))
-        run = self._find(click.run) if click else None
-        if click is None or run is None:
-            self._desk.store.handled(event_id, self._desk.clock.now(), "no button of ours")
-            return
-        if self._desk.role_of(event.user) == "viewer" and click.action != "status":
-            self._whisper(event, say(f"Only {who_may(run, None, self._desk.config.roles)} may do that here."))
-            out.text = "refused: not allowed"
-        elif click.action == "status":
-            out.cards.append(views.status(self._desk, run))
-            out.text = "shown"
-        elif not _current(run, click.action, click.version, click.argument):
-            self._whisper(event, say(self._old(run)))
-            out.text = "refused: an old button"
-        else:
-            if run.live:
-                self._polls.refresh(run)
-            run = self._desk.store.run(run.id)
-            self._carry_out(self._clicked(click.action, click.argument, run, event.user), run, out)
-        self._note(event_id, run.id, out)
-
-    def _old(self, run: Run) -> str:
-        started = run.started
-        done = f"{words.person(started.by)} started {started.stage} at {words.moment(started.at)}. " if started else ""
-        found = answers.found_line(run, self._desk.pipeline(run), self._desk.clock.now())
-        return f"That button is of an earlier moment. {done}{found}"
-
-    def _clicked(self, action: str, argument: str, run: Run, by: str) -> events.Ordered:
-        at, undo_s = self._desk.clock.now(), self._desk.config.undo_s
-        match action:
-            case "advance":
-                return events.Advance(at=at, by=by, undo_s=undo_s, set={})
-            case "hold" | "undo":
-                return events.Hold(at=at, by=by)
-            case "arm":
-                return events.Arm(at=at, by=by, undo_s=undo_s)
-            case "retry":
-                return events.Retry(at=at, by=by, undo_s=undo_s)
-            case "bench":
-                return events.Bench(at=at, by=by, undo_s=undo_s, set={})
-            case "waive":
-                return events.Waive(at=at, by=by, undo_s=undo_s, reason=argument.partition("\n")[2] or "by button")
-            case "cancel":
-                return events.AskCancel(at=at, by=by)
-            case "cancel_yes":
-                return events.Cancel(at=at, by=by)
-            case _:
-                return events.Decline(at=at, by=by)
+            pipeline, started = self._desk.pipeline(run), run.started
+            line = found.line(run, pipeline, self._desk.clock.now())
+            when = f"{words.person(started.by)} started {pipeline.stage(started.stage).title} {words.ago(started.at)}"
+            out.cards.append(say(f"{when}.\n{line}\n_Nothing was changed._"))
 
     # answering
 
-    def _whisper(self, event: InboundEvent, card: Card) -> None:
-        key = f"whisper/{_digest(event)}"
-        effect = Whisper(key=key, user=event.user, card=card, channel=event.channel, thread_ts=event.thread_ts or "")
-        self._desk.store.add_effects("", (effect,), self._desk.clock.now())
-
     def apologise(self, event_id: int, event: InboundEvent, error: Exception) -> None:
-        """A fault of ours: said in the thread, never a traceback; the order was not carried out."""
-        run_id = self._desk.store.run_at(event.channel, event.thread)
-        card = say(
-            f"⚠ An internal error kept me from handling that ({type(error).__name__}). Nothing was started by it."
-        )
-        out = Outcome(event, text=f"internal error: {error!r}", mark=NO_MARK, cards=[card])
-        self._note(event_id, run_id, out)
+        """A fault of ours: said in the thread, never a traceback."""
+        before = self._desk.store.carried(event.claim_key)
+        what = "The order itself was carried out." if before else "Nothing was started by it; say it again, please."
+        card = say(f"⚠ An internal error ({type(error).__name__}) kept me from handling that properly. {what}")
+        out = Outcome(event, text=f"internal error: {error!r}", mark=REFUSED, cards=[card], carried=len(before))
+        self._note(event_id, thread_of(self._desk, event), out)
 
     def _note(self, event_id: int, run_id: str | None, out: Outcome) -> None:
         """Mark the event as handled, with its answers. What no order was made of is recorded here; chatter is not."""
-        at, event = self._desk.clock.now(), out.event
-        run = self._find(run_id) if run_id else None
-        chatter = not out.cards and not out.mark and all(i.kind is Kind.IGNORE for i in out.intents)
-        recorded = out.carried or out.text == "done before" or (chatter and event.kind != "deletion")
-        order = None if recorded else _entry(out, run, out.text)
-        wanted = self._answers(event, run, out)
+        at, run = self._desk.clock.now(), self._find(run_id)
+        order = None if out.carried or out.settled or out.chatter else out.entry(run, out.text)
+        in_thread = run is not None and thread_of(self._desk, out.event) == run.id
+        wanted = out.effects(in_thread)
         self._desk.store.note_order(event_id, run.id if run else "", order, wanted, at, out.text or "ignored")
         self._desk.kick()
-
-    def _answers(self, event: InboundEvent, run: Run | None, out: Outcome) -> tuple[Effect, ...]:
-        effects: list[Effect] = []
-        in_thread = run is not None and self._desk.store.run_at(event.channel, event.thread) == run.id
-        for i, card in enumerate(out.cards):
-            key = f"{answer_key(event)}{i}"
-            if in_thread:
-                effects.append(Post(key=key, card=card))
-            else:
-                thread_ts = "" if event.team == TERMINAL else event.thread
-                effects.append(Post(key=key, card=card, channel=event.channel, thread_ts=thread_ts))
-        if out.mark and event.kind in ("message", "edit") and event.team != TERMINAL:
-            effects.append(React(key=f"mark/{_digest(event)}", channel=event.channel, ts=event.ts, name=out.mark))
-        return tuple(effects)
-
-
-TERMINAL = "terminal"  # the team of orders from `python -m bot say`
-
-
-def _entry(out: Outcome, run: Run | None, outcome: str) -> Order:
-    """The audit log's entry for the next order of this event."""
-    event = out.event
-    made = (run.stage(run.at).evidence or {}) if run else {}
-    return Order(
-        run=run.id if run else None,
-        claim=f"{event.claim_key}#{out.carried}",
-        ts=event.ts,
-        who=event.user,
-        at=event.at,
-        text=event.text or event.reaction,
-        intents=tuple(i.as_json() for i in out.intents),
-        outcome=outcome,
-        evidence=str(made.get("digest", "")),
-    )
-
-
-def _interrupted(event: InboundEvent, carried: list[dict[str, Any]]) -> Outcome:
-    """The end of an event whose handling was cut short after these orders."""
-    out = Outcome(event, text="done before", mark=DONE_MARK)
-    orders = [i for i in carried[0]["intents"] if i["kind"] not in (Kind.STATUS, Kind.IGNORE, Kind.ASK)]
-    if len(orders) > len(carried):
-        text = "I was stopped in the middle of that. The first part is done, the rest is not: please say it again."
-        out.cards.append(say(text))
-    return out
-
-
-def _digest(event: InboundEvent) -> str:
-    return hashlib.sha256(event.claim_key.encode()).hexdigest()[:24]
-
-
-def answer_key(event: InboundEvent) -> str:
-    """What the keys of an event's answers start with."""
-    return f"answer/{_digest(event)}/"
 
 
 def _run_of(intents: tuple[Intent, ...], thread_run: str | None) -> str | None:
     named = next((i.run for i in intents if isinstance(i.run, str)), None)
     return named or thread_run
-
-
-def _current(run: Run, action: str, version: int, argument: str) -> bool:
-    """Whether the button is of this moment."""
-    if action in ("advance", "hold"):
-        return run.gate is not None and run.gate.version == version
-    if action in ("cancel_yes", "cancel_no"):
-        return run.question is not None and run.question.version == version
-    if action == "undo":
-        return run.starting is not None and run.starting.attempt == argument
-    return run.current is not None and run.current.id == argument.partition("\n")[0]

@@ -3,18 +3,19 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from bot.core import events
 from bot.core.errors import WrongState
 from bot.core.model import Attempt, AttemptState, Run
 from bot.errors import HostError
+from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from runner.protocol.errors import ProtocolError
 from runner.protocol.view import HostFacts, PollAsk
 
 log = logging.getLogger(__name__)
+SOON_S = 0.5  # while somebody waits for evidence, or for a start to be seen
 
 
 class Polls:
@@ -24,11 +25,11 @@ class Polls:
         self._desk = desk
         self._busy = Keyed()
         self._due: dict[str, float] = {}
-        self._pool = ThreadPoolExecutor(max(8, len(desk.hosts) + 2), thread_name_prefix="poll")
+        self._crew = Crew("poll", max(8, len(desk.hosts) + 2))
         self.facts: dict[str, HostFacts] = {}
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def close(self, timeout_s: float) -> bool:
+        return self._crew.close(timeout_s)
 
     def tick(self) -> None:
         """Start a poll for every host that is due. Never waits: a hung host delays nobody."""
@@ -36,8 +37,10 @@ class Polls:
         for name, attempts in self._wanted().items():
             if now_s < self._due.get(name, 0.0) or not self._busy.take(name):
                 continue
-            self._due[name] = now_s + self._desk.host_config(name).poll_s
-            self._pool.submit(self._poll_and_give, name, attempts)
+            poll_s = self._desk.host_config(name).poll_s
+            soon = any(a.purpose != "work" or a.state is AttemptState.LAUNCHING for a in attempts)
+            self._due[name] = now_s + (min(poll_s, SOON_S) if soon else poll_s)
+            self._crew.submit(self._poll_and_give, name, attempts)
 
     def hurry(self, name: str) -> None:
         """Poll this host at the next tick."""
@@ -74,7 +77,7 @@ class Polls:
         try:
             answer = self._desk.hosts[name].poll(asks)
         except (HostError, ProtocolError) as error:
-            why = str(error)
+            why = error.message if isinstance(error, HostError) else str(error)
             self._each(attempts, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=why))
             return
         self.facts[name] = answer.facts
@@ -89,7 +92,7 @@ class Polls:
         for attempt in attempts:
             try:
                 self._desk.apply(runs[attempt.id], event(attempt))
-            except (WrongState, KeyError) as error:
+            except (WrongState, KeyError, self._desk.store.conflict) as error:
                 log.warning("%s: %s", attempt.id, error)
 
     def _now(self) -> datetime:

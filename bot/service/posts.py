@@ -13,58 +13,83 @@ from bot.service.desk import Desk
 log = logging.getLogger(__name__)
 _PATIENCE_S = (1, 2, 5, 10, 30, 60)
 _PICTURE_MAX = 8 << 20
+_NO_THREAD = "no_thread"
+_OF_THE_CHANNEL = ("not_in_channel", "channel_not_found", "is_archived", "restricted_action", _NO_THREAD)
 
 
 class Posts:
-    """Carries out what is to be said. One thread calls it."""
+    """Carries out what is to be said, in order within a run. One thread calls it.
+
+    What the chat refuses holds up its own run alone; when the chat does not answer, everything waits.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._not_before_s = 0.0
 
-    def take(self, due: list[StoredEffect]) -> None:
-        """Carry out what is due, oldest first; stop at the first that the chat does not take."""
+    def take(self) -> None:
+        """Carry out what is due."""
         if self._desk.clock.monotonic_s() < self._not_before_s:
             return
-        for stored in due:
-            try:
-                result = self._carry(stored)
-            except ChatUnavailable as error:
-                if error.code and not error.fatal and error.retry_after_s is None:  # refused: others may still pass
-                    self._give_up_later(stored, error)
-                    continue
-                self._delay(stored, error)
-                return
-            except Exception as error:
-                log.exception("effect %s", stored.effect.key)
-                self._give_up_later(stored, error)
-                continue
-            if result is not None:
-                self._desk.store.finish_effect(stored.id, self._desk.clock.now(), result)
-
-    def _delay(self, stored: StoredEffect, error: ChatUnavailable) -> None:
-        wait_s = error.retry_after_s or _PATIENCE_S[min(stored.tries, len(_PATIENCE_S) - 1)]
-        log.warning("chat: %s; again in %g s", error, wait_s)
-        self._not_before_s = self._desk.clock.monotonic_s() + wait_s
-        self._desk.store.delay_effect(stored.id, self._desk.clock.now() + timedelta(seconds=wait_s), str(error))
-
-    def _give_up_later(self, stored: StoredEffect, error: Exception) -> None:
-        """A message that cannot be drawn must not stop all the others."""
         now = self._desk.clock.now()
-        if stored.tries >= len(_PATIENCE_S):
-            self._desk.store.finish_effect(stored.id, now, f"given up: {error!r}")
-        else:
-            until = now + timedelta(seconds=_PATIENCE_S[stored.tries])
-            self._desk.store.delay_effect(stored.id, until, repr(error))
+        pending = [stored for stored in self._desk.store.pending_effects() if for_chat(stored.effect)]
+        newest = {stored.effect.post: stored.id for stored in pending if isinstance(stored.effect, Edit)}
+        waiting: set[str] = set()
+        for stored in pending:
+            orderly = isinstance(stored.effect, Post | Edit)
+            if orderly and stored.run and stored.run in waiting:
+                continue
+            if isinstance(stored.effect, Edit) and newest[stored.effect.post] != stored.id:
+                self._desk.store.finish_effect(stored.id, now, "a newer edit follows")
+                continue
+            done = stored.not_before <= now and self._try(stored)
+            if done is None:
+                return
+            if not done and orderly and stored.tries < len(_PATIENCE_S):
+                waiting.add(stored.run)
 
-    def _carry(self, stored: StoredEffect) -> str | None:
-        """The result to be recorded, None to leave it pending."""
+    def _try(self, stored: StoredEffect) -> bool | None:
+        """Whether it is over; None when the chat as a whole gives no answer."""
+        desk = self._desk
+        try:
+            result = self._carry(stored)
+        except ChatUnavailable as error:
+            refused = bool(error.code) and not error.fatal and error.retry_after_s is None
+            if refused or error.code in _OF_THE_CHANNEL:
+                self._later(stored, str(error))
+                return False
+            wait_s = error.retry_after_s or _PATIENCE_S[min(stored.tries, len(_PATIENCE_S) - 1)]
+            log.warning("chat: %s; again in %g s", error, wait_s)
+            self._not_before_s = desk.clock.monotonic_s() + wait_s
+            desk.store.delay_effect(stored.id, desk.clock.now() + timedelta(seconds=wait_s), str(error))
+            return None
+        except Exception as error:
+            log.exception("effect %s", stored.effect.key)
+            self._later(stored, repr(error))
+            return False
+        desk.store.finish_effect(stored.id, desk.clock.now(), result)
+        return True
+
+    def _later(self, stored: StoredEffect, why: str) -> None:
+        """Again after a while. Posts are never dropped; what only decorates them is."""
+        now = self._desk.clock.now()
+        if stored.tries >= len(_PATIENCE_S) and not isinstance(stored.effect, Post):
+            self._desk.store.finish_effect(stored.id, now, f"given up: {why}")
+            return
+        wait_s = _PATIENCE_S[min(stored.tries, len(_PATIENCE_S) - 1)]
+        log.warning("%s: %s; again in %g s", stored.effect.key, why, wait_s)
+        self._desk.store.delay_effect(stored.id, now + timedelta(seconds=wait_s), why)
+
+    def _carry(self, stored: StoredEffect) -> str:
+        """The result to be recorded. Raises ChatUnavailable."""
         effect, poster = stored.effect, self._desk.poster
         if isinstance(effect, Post):
             return self._post(stored, effect)
         if isinstance(effect, Edit):
             return self._edit(effect)
         if isinstance(effect, Whisper):
+            if not effect.channel:
+                return "shown in the terminal"
             poster.whisper(effect.channel, effect.thread_ts or None, effect.user, self._shown(effect.card))
             return "whispered"
         if isinstance(effect, React):
@@ -86,7 +111,10 @@ class Posts:
         else:
             channel, thread_ts = self._thread(stored.run, effect)
         card = self._shown(effect.card)
-        ts = desk.poster.post(effect.key, channel, thread_ts, card, broadcast=effect.broadcast)
+        first = not stored.begun
+        if first:
+            desk.store.begin_effect(stored.id, desk.clock.now())
+        ts = desk.poster.post(effect.key, channel, thread_ts, card, effect.broadcast, first=first)
         at = desk.clock.now().isoformat()
         desk.store.add_post(
             Posted(
@@ -101,7 +129,7 @@ class Posts:
             return channel, None
         head = self._desk.store.post(f"{run_id}/status")
         if head is None:
-            raise ChatUnavailable(f"{run_id} has no thread yet")
+            raise ChatUnavailable(f"{run_id} has no thread yet", code=_NO_THREAD)
         return head.channel, head.ts
 
     def _edit(self, effect: Edit) -> str:
@@ -117,7 +145,7 @@ class Posts:
     def _upload(self, stored: StoredEffect, effect: Upload) -> str:
         head = self._desk.store.post(f"{stored.run}/status")
         if head is None:
-            raise ChatUnavailable(f"{stored.run} has no thread yet")
+            raise ChatUnavailable(f"{stored.run} has no thread yet", code=_NO_THREAD)
         try:
             body = self._desk.hosts[effect.host].fetch(effect.path, _PICTURE_MAX)
         except (HostError, OSError, KeyError) as error:

@@ -1,6 +1,9 @@
 """Status cards are drawn again when they would look different: at once for a new phase, else every so often."""
 
-from bot.core.model import AttemptState, Run
+from bot.core.effects import Edit
+from bot.core.machine.flow import gate_key
+from bot.core.model import AttemptState, Phase, Run
+from bot.core.summary.gate import gate_card
 from bot.core.summary.status import status_card
 from bot.errors import ChatUnavailable
 from bot.service.chat import digest, mask_card
@@ -18,12 +21,14 @@ class Redraw:
         self._every_s = every_s
         self._drawn: dict[str, tuple[float, tuple[object, ...], float]] = {}
         self._not_before_s = 0.0
+        self._gates_drawn = False
 
     def take(self) -> None:
         """Draw what is due."""
         now_s = self._desk.clock.monotonic_s()
         if now_s < self._not_before_s:
             return
+        self._open_gates()
         for run in self._desk.store.all_runs():
             if not self._due(run, now_s):
                 continue
@@ -36,6 +41,23 @@ class Redraw:
                 self._not_before_s = now_s + (error.retry_after_s or 5.0)
                 return
             self._drawn[run.id] = (now_s, _shape(run), _percent(run))
+
+    def _open_gates(self) -> None:
+        """Once after a start: clicks that nobody heard are never told again, so their buttons are made anew."""
+        if self._gates_drawn:
+            return
+        self._gates_drawn = True
+        desk, now = self._desk, self._desk.clock.now()
+        for run in desk.store.all_runs(live_only=True):
+            if run.gate is None or run.phase not in (Phase.WAITING, Phase.HELD) or run.pipeline not in desk.pipelines:
+                continue
+            key = gate_key(run, run.gate)
+            if desk.store.post(key) is None:
+                continue
+            desk.store.redrawn(key, "")  # so that it is sent although it looks the same
+            card = gate_card(run, desk.pipeline(run), run.gate)
+            effect = Edit(key=f"{key}/again/{int(now.timestamp())}", post=key, card=card)
+            desk.store.add_effects(run.id, (effect,), now)
 
     def _due(self, run: Run, now_s: float) -> bool:
         if run.pipeline not in self._desk.pipelines:

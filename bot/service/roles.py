@@ -1,25 +1,48 @@
 """Who may do what."""
 
-from bot.config import Roles
 from bot.core import events
+from bot.core.errors import WrongState
+from bot.core.machine.flow import next_gate
 from bot.core.model import Run
+from bot.core.pipeline import GateSpec, Pipeline
 from bot.core.summary.words import person
+from bot.service.desk import Desk
+
+_PASSING = (events.Advance, events.Arm, events.Bench, events.Override, events.Extend)
 
 
-def may_pass(role: str, order: events.Ordered, run: Run, has_admins: bool) -> bool:
-    """Whether a role may give this order here. Waivers are for admins, where there are any."""
+def gate_rules(order: events.Ordered, run: Run, pipeline: Pipeline) -> GateSpec | None:
+    """The rules of the gate that this order passes, or changes what is behind it. None for all other orders."""
+    if not isinstance(order, _PASSING):
+        return None
+    try:
+        return next_gate(run, pipeline).gate
+    except WrongState:
+        return None
+
+
+def may(desk: Desk, order: events.Ordered, run: Run) -> bool:
+    """Whether its speaker may give this order here. Waivers are for admins, if there are any. Raises CommandError."""
+    pipeline = desk.pipeline(run)
+    role = desk.role_of(order.by, pipeline)
     if role == "viewer":
         return False
     if isinstance(order, events.Waive):
-        return role == "admin" or not has_admins
-    roles = run.gate.roles if run.gate else ("operator", "admin")
-    return role in roles or role == "admin"
+        return role == "admin" or not desk.roles(pipeline).admins
+    rules = gate_rules(order, run, pipeline)
+    if rules is None or role == "admin":
+        return True
+    return role in rules.roles and (not rules.people or desk.is_in(order.by, rules.people))
 
 
-def who_may(run: Run | None, order: events.Ordered | None, roles: Roles) -> str:
+def who_may(desk: Desk, run: Run | None = None, order: events.Ordered | None = None) -> str:
     """The people who may, as mentions."""
-    wanted = run.gate.roles if run and run.gate else ("operator", "admin")
+    pipeline = desk.pipeline(run) if run else None
+    roles = desk.roles(pipeline)
+    rules = gate_rules(order, run, pipeline) if run and order and pipeline else None
+    wanted: tuple[str, ...] = rules.roles if rules else ("operator", "admin")
     if isinstance(order, events.Waive) and roles.admins:
         wanted = ("admin",)
-    names = [*(roles.operators if "operator" in wanted else []), *roles.admins]
+    operators = rules.people if rules and rules.people else roles.operators
+    names = [*(operators if "operator" in wanted else []), *roles.admins]
     return ", ".join(person(name) for name in dict.fromkeys(names)) or "an operator"

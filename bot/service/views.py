@@ -6,6 +6,7 @@ from bot.core.cards import Card, say
 from bot.core.model import Phase, Run
 from bot.core.reading.intent import Intent
 from bot.core.summary import answers, words
+from bot.core.summary.results import bench_parts
 from bot.errors import HostError
 from bot.service.desk import Desk
 from bot.service.polls import Polls
@@ -19,7 +20,7 @@ def answer(desk: Desk, polls: Polls, intent: Intent, thread_run: str | None) -> 
     """The card for a STATUS."""
     view = str(intent.more.get("view", "summary"))
     run_id = intent.run if isinstance(intent.run, str) else thread_run
-    run = next((r for r in desk.store.all_runs() if r.id == run_id), None)
+    run = next((r for r in desk.store.all_runs() if r.id == run_id and r.pipeline in desk.pipelines), None)
     if run is None or view == "list":
         live = [r for r in desk.store.all_runs() if r.phase not in (Phase.DONE, Phase.CANCELLED)]
         return answers.list_card(
@@ -28,12 +29,13 @@ def answer(desk: Desk, polls: Polls, intent: Intent, thread_run: str | None) -> 
     extra: dict[str, Any] = dict(intent.more)
     if view == "logs":
         extra["log"] = _log(desk, run, int(intent.more.get("lines", 20)))
+        extra["where"] = _log_path(polls, run)
     if view == "audit":
         extra["orders"] = desk.store.orders(run.id)
     if view == "compare":
         return _compare(desk, run, str(intent.more.get("with", "")))
-    if view == "gpu":
-        extra["gpus"] = _gpus(polls, run)
+    if view in ("gpu", "disk", "cleanup"):
+        extra[view] = _gpus(polls, run) if view == "gpu" else _disk(polls, run)
     return answers.view_card(view, run, desk.pipeline(run), desk.clock.now(), extra)
 
 
@@ -67,9 +69,21 @@ def _compare(desk: Desk, run: Run, other_id: str) -> Card:
     ]
     if not rows:
         return say(f"Neither {run.id} nor {other.id} has a benchmark yet.")
-    from bot.core.summary.results import bench_parts
-
     return Card(fallback=f"{run.id} and {other.id}", parts=bench_parts(rows))
+
+
+def _log_path(polls: Polls, run: Run) -> str:
+    attempt = run.current
+    if attempt is None:
+        return ""
+    facts = polls.facts.get(attempt.host)
+    return f"{attempt.host}:{facts.root if facts and facts.root else '~/.pointsman'}/attempts/{attempt.id}/log.txt"
+
+
+def _disk(polls: Polls, run: Run) -> str:
+    attempt = run.current
+    facts = polls.facts.get(attempt.host) if attempt else None
+    return f"{words.size(facts.free_bytes)} free of {words.size(facts.total_bytes)}" if facts else ""
 
 
 def _gpus(polls: Polls, run: Run) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._known: dict[str, Run] = {}  # runs are frozen: one read at this version is good until it changes
         self._writer = engine.execution_options(writes=True)
 
     def close(self) -> None:
@@ -59,7 +60,7 @@ class Store:
             return False
         return True
 
-    def pending_events(self, limit: int = 100) -> list[tuple[int, dict[str, Any]]]:
+    def pending_events(self, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
         """Events not handled yet, oldest first."""
         query = sa.select(events.c.id, events.c.body).where(events.c.handled_at.is_(None)).order_by(events.c.id)
         with self._engine.connect() as connection:
@@ -145,11 +146,21 @@ class Store:
 
     def all_runs(self, live_only: bool = False) -> list[Run]:
         """Runs in the order they were planned."""
-        query = sa.select(runs.c.body).order_by(runs.c.number)
+        query = sa.select(runs.c.id, runs.c.version).order_by(runs.c.number)
         if live_only:
             query = query.where(runs.c.phase.not_in(ENDED))
         with self._engine.connect() as connection:
-            return [load_run(row.body) for row in connection.execute(query)]
+            wanted = [(row.id, row.version) for row in connection.execute(query)]
+            stale = [id_ for id_, version in wanted if self._known_version(id_) != version]
+            if stale:
+                bodies = sa.select(runs.c.id, runs.c.body).where(runs.c.id.in_(stale))
+                loaded = {row.id: load_run(row.body) for row in connection.execute(bodies)}
+                self._known |= loaded
+        return [self._known[id_] for id_, _ in wanted]
+
+    def _known_version(self, run_id: str) -> int | None:
+        known = self._known.get(run_id)
+        return known.version if known else None
 
     # effects
 
@@ -161,11 +172,11 @@ class Store:
 
     def due_effects(self, now: datetime) -> list[StoredEffect]:
         """Effects to be carried out now, oldest first."""
-        query = (
-            sa.select(effects)
-            .where(effects.c.done_at.is_(None), effects.c.not_before <= text(now))
-            .order_by(effects.c.id)
-        )
+        return [stored for stored in self.pending_effects() if stored.not_before <= now]
+
+    def pending_effects(self) -> list[StoredEffect]:
+        """Effects that are not done, due or not, oldest first."""
+        query = sa.select(effects).where(effects.c.done_at.is_(None)).order_by(effects.c.id)
         with self._engine.connect() as connection:
             return [
                 StoredEffect(
@@ -174,6 +185,7 @@ class Store:
                     effect=load_effect(row.kind, row.body),
                     begun=row.begun_at is not None,
                     tries=row.tries,
+                    not_before=datetime.fromisoformat(row.not_before),
                 )
                 for row in connection.execute(query)
             ]
@@ -197,6 +209,14 @@ class Store:
                 .where(effects.c.id == effect_id)
                 .values(not_before=text(until), tries=effects.c.tries + 1, result=why)
             )
+
+    def shift_effects(self, by: timedelta) -> None:
+        """The clock was set: what waits, waits as long as it was meant to."""
+        with self._write() as connection:
+            query = sa.select(effects.c.id, effects.c.not_before).where(effects.c.done_at.is_(None))
+            for row in list(connection.execute(query)):
+                moved = text(datetime.fromisoformat(row.not_before) + by)
+                connection.execute(effects.update().where(effects.c.id == row.id).values(not_before=moved))
 
     def cards_of(self, key: str) -> list[Card]:
         """What was said under keys that start with `key`."""
@@ -223,6 +243,13 @@ class Store:
             row = connection.execute(sa.select(posts).where(posts.c.key == key)).mappings().first()
         return Posted(**row) if row else None
 
+    def posted_at(self, channel: str, ts: str) -> Posted | None:
+        """What was posted there."""
+        query = sa.select(posts).where(posts.c.channel == channel, posts.c.ts == ts)
+        with self._engine.connect() as connection:
+            row = connection.execute(query).mappings().first()
+        return Posted(**row) if row else None
+
     def redrawn(self, key: str, digest: str) -> None:
         """Remember what a post shows now."""
         with self._write() as connection:
@@ -241,6 +268,13 @@ class Store:
             return connection.execute(query).scalar()
 
     # orders
+
+    def carried(self, claim: str) -> list[str]:
+        """The outcomes of the orders that this event led to, in their order."""
+        query = sa.select(orders.c.body).where(orders.c.claim.startswith(claim + "#", autoescape=True))
+        with self._engine.connect() as connection:
+            found = [json.loads(row.body) for row in connection.execute(query.order_by(orders.c.id))]
+        return [str(order["outcome"]) for order in found]
 
     def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
         """The audit log, oldest first, with its hashes."""

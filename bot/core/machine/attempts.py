@@ -1,11 +1,12 @@
 """What the host's answers do to a run."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from bot.core import events
 from bot.core.cards import Card, escape, say
-from bot.core.effects import Edit, Effect, Post
+from bot.core.effects import DONE, REFUSED, WORKING, Edit, Effect, Post, React
 from bot.core.errors import WrongState
 from bot.core.machine.flow import Moved, begin, look, proven
 from bot.core.machine.orders import checkable, start_gated
@@ -136,7 +137,16 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         status=view.status or before.status,
         result=view.result or before.result,
         evidence=view.evidence or before.evidence,
+        metrics=before.metrics | _newest(view.metrics),
     )
+
+
+def _newest(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The last figure of each name."""
+    found: dict[str, float] = {}
+    for line in lines:
+        found |= {k: float(v) for k, v in line.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return found
 
 
 def _ended(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) -> Moved:
@@ -171,7 +181,17 @@ def _looked(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) 
         return _proven(run, attempt.stage, event, pipeline)
     if run.armed is None or run.gate is None:
         raise WrongState(f"{run.id} checks its evidence for nobody")
-    return start_gated(run, run.armed.by, event.undo_s, event, pipeline)
+    mark = reaction(run.armed, attempt, DONE)
+    run, effects = start_gated(run, run.armed.by, event.undo_s, event, pipeline)
+    return run, (*effects, *mark)
+
+
+def reaction(armed: Armed | None, attempt: Attempt, name: str) -> tuple[Effect, ...]:
+    """What became of the order that waited for this attempt, on the message it came by."""
+    if armed is None or armed.said is None:
+        return ()
+    channel, ts = armed.said
+    return (React(key=f"{attempt.id}/mark/{ts}", channel=channel, ts=ts, name=name, instead_of=WORKING),)
 
 
 def with_exit(evidence: dict[str, Any] | None, work: Attempt | None) -> dict[str, Any] | None:
@@ -195,6 +215,8 @@ def _proven(run: Run, stage_id: str, event: events.Seen, pipeline: Pipeline) -> 
     if armed is None or opened is None or opened.after != armed.stage:
         return run, effects
     run = replace(run, armed=None)
+    latest = run.stage(stage_id).latest()
+    mark = reaction(armed, latest, DONE) if latest else ()
     if short := _short_of(run.stage(stage_id).latest("work"), armed):
         text = (
             f"{words.person(armed.by)} wanted to go on at {short}. That was not reached, so nothing starts by itself."
@@ -205,7 +227,7 @@ def _proven(run: Run, stage_id: str, event: events.Seen, pipeline: Pipeline) -> 
     if len(gate.passed_by) < gate.needed:
         return run, effects
     run, more = start_gated(run, armed.by, event.undo_s, event, pipeline)
-    return run, (*effects, *more)
+    return run, (*effects, *more, *mark)
 
 
 def _short_of(work: Attempt | None, armed: Armed) -> str:
@@ -220,9 +242,10 @@ def _short_of(work: Attempt | None, armed: Armed) -> str:
 
 def _unproven(run: Run, attempt: Attempt, evidence: dict[str, Any] | None, pipeline: Pipeline) -> Moved:
     stage = replace(run.stage(attempt.stage), state="blocked")
+    mark = reaction(run.armed, attempt, REFUSED)
     run = replace(run.with_stage(stage), phase=Phase.BLOCKED, at=attempt.stage, gate=None, armed=None)
     card = blocked_card(run, attempt, evidence, pipeline)
-    return run, (Post(key=f"{attempt.id}/blocked", card=card, broadcast=True),)
+    return run, (Post(key=f"{attempt.id}/blocked", card=card, broadcast=True), *mark)
 
 
 def _stop(run: Run, attempt: Attempt, phase: Phase, card: Card) -> Moved:

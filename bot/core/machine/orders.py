@@ -9,7 +9,7 @@ from bot.core.clicks import Click, button
 from bot.core.effects import Edit, Effect, Kill, Post, Withdraw
 from bot.core.errors import WrongState
 from bot.core.machine.extension import EXTENDED, extended_stages, extension
-from bot.core.machine.flow import Moved, gate_key, look, needed_for, next_gate, proven, start
+from bot.core.machine.flow import Moved, gate_key, look, needed_for, next_gate, open_gate, proven, start
 from bot.core.model import Armed, AttemptState, Phase, Question, Run
 from bot.core.pipeline import Pipeline, StageSpec, Value
 from bot.core.summary import words
@@ -43,7 +43,7 @@ def advance(run: Run, order: events.Advance, pipeline: Pipeline) -> Moved:
             Edit(key=f"{key}/card/{run.version + 1}", post=key, card=card),
         )
     if gate.after is not None and checkable(pipeline.stage(gate.after)) and run.stage(gate.after).state == "proven":
-        run = replace(run, armed=Armed(by=order.by, at=order.at, stage=gate.after))
+        run = replace(run, armed=Armed(by=order.by, at=order.at, stage=gate.after, said=order.said))
         return look(run, gate.after, "check", order.by, order.at, pipeline)
     return start_gated(run, order.by, order.undo_s, order, pipeline)
 
@@ -77,7 +77,7 @@ def arm(run: Run, order: events.Advance | events.Arm, pipeline: Pipeline) -> Mov
         run = _override(run, order.set, pipeline.led_to(gated.id))
     else:
         when = dict(order.when)
-    run = replace(run, armed=Armed(by=order.by, at=order.at, stage=last.id, when=when))
+    run = replace(run, armed=Armed(by=order.by, at=order.at, stage=last.id, when=when, said=order.said))
     text = f"Noted, by order of {words.person(order.by)}: {armed_rule(run, pipeline, when)} Say `hold` to take it back."
     return run, (Post(key=f"{run.id}/armed/{run.at}/{run.version + 1}", card=say(text)),)
 
@@ -190,8 +190,18 @@ def extend(run: Run, order: events.Extend, pipeline: Pipeline) -> Moved:
         key = gate_key(run, run.gate)
         card = stripped(gate_card(run, pipeline, run.gate), said)
         effects.append(Edit(key=f"{key}/used", post=key, card=card))
-    changed, more = start(changed, first, order.by, order.at, order.undo_s, pipeline, before=run)
+    changed, more = _start_again(changed, first, order, pipeline, run)
     return changed, (*effects, *more)
+
+
+def _start_again(changed: Run, stage_id: str, order: events.Ordered, pipeline: Pipeline, before: Run) -> Moved:
+    """Start a stage once more; where more than one person has to pass its gate, open that gate instead."""
+    if needed_for(changed, stage_id, pipeline) < 2:
+        return start(changed, stage_id, order.by, order.at, order.undo_s, pipeline, before=before)
+    run, effects = open_gate(changed, stage_id, order.at, pipeline)
+    if run.gate is None:
+        raise WrongState(f"{stage_id} has no gate")
+    return replace(run, gate=replace(run.gate, passed_by=((order.by, order.at.isoformat()),))), effects
 
 
 def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
@@ -201,7 +211,7 @@ def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
     if before is not None and run.stage(before.id).state not in ("proven", "waived"):
         raise WrongState(f"{run.id} has nothing to benchmark: {before.id} is {run.stage(before.id).state}")
     changed = _override(run, order.set, (spec,))
-    return start(changed, spec.id, order.by, order.at, order.undo_s, pipeline, before=run)
+    return _start_again(changed, spec.id, order, pipeline, run)
 
 
 def bench_at_gate(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core import events
 from bot.core.effects import Effect
-from bot.core.errors import WrongState
+from bot.core.errors import NotNow
 from bot.core.machine import attempts, orders, waiting
 from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline
@@ -63,12 +63,12 @@ TABLE: dict[type[events.Event], tuple[tuple[frozenset[Phase], Handler], ...]] = 
 
 
 def step(run: Run, event: events.Event, pipeline: Pipeline) -> tuple[Run, tuple[Effect, ...]]:
-    """The run after `event`, and what is to be done. Raises WrongState when the phase does not take it."""
+    """The run after `event`, and what is to be done. Raises NotNow when the phase does not take it."""
     for phases, handler in TABLE[type(event)]:
         if run.phase in phases:
             after, effects = handler(run, event, pipeline)
             return replace(_settled(run, after, event, pipeline), version=run.version + 1), effects
-    raise WrongState(_refusal(run, event))
+    raise NotNow(f"{run.id} is {run.phase.value} at {run.at}: {type(event).__name__.lower()} changes nothing now")
 
 
 def _settled(run: Run, after: Run, event: events.Event, pipeline: Pipeline) -> Run:
@@ -82,9 +82,3 @@ def _settled(run: Run, after: Run, event: events.Event, pipeline: Pipeline) -> R
     if after.phase is not run.phase or (after.gate and run.gate and after.gate.version != run.gate.version):
         return replace(after, reminder=waiting.first_reminder(after, event.at, pipeline))
     return after
-
-
-def _refusal(run: Run, event: events.Event) -> str:
-    what = type(event).__name__
-    by = f", started by {run.started.by}" if run.started else ""
-    return f"{run.id} is {run.phase.value} at {run.at}{by}: {what.lower()} changes nothing now"

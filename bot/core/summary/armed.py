@@ -18,5 +18,6 @@ def armed_rule(run: Run, pipeline: Pipeline, when: dict[str, float]) -> str:
     goal = ", then ".join(f"*{escape(spec.title)}*" for spec in pipeline.led_to(gated.id))
     start = "start" if len(pipeline.led_to(gated.id)) > 1 else "starts"
     reached = f", at {words.milestone(when)} or more," if when else ""
-    rule = f"once *{escape(last.title)}* has ended{reached} and its output is proven, {goal} {start} without a further order."
+    proof = f"once *{escape(last.title)}* has ended{reached} and its output is proven"
+    rule = f"{proof}, {goal} {start} without a further order."
     return rule + (" The stage is not cut short for it." if when else "")

@@ -44,6 +44,11 @@ def moment(at: datetime) -> str:
     return f"<!date^{int(at.timestamp())}^{{time}}|{at:%H:%M} UTC>"
 
 
+def ago(at: datetime) -> str:
+    """A time with its day, in the reader's own zone."""
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{at:%d %b %H:%M} UTC>"
+
+
 def parse_time(text: str | None) -> datetime | None:
     """A time of the contract, None when absent or no time."""
     if not text:

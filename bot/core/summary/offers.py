@@ -1,0 +1,133 @@
+"""Buttons that fit what was proposed and where the run stands."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from bot.core.cards import Button
+from bot.core.clicks import Click, button
+from bot.core.errors import WrongState
+from bot.core.machine.extension import extension
+from bot.core.model import Phase, Run
+from bot.core.mrkdwn import plain
+from bot.core.pipeline import Pipeline, Value
+from bot.core.reading.intent import Intent
+from bot.core.summary import words
+
+_STOPPED = (Phase.FAILED, Phase.BLOCKED, Phase.CANCELLED)
+_AT_WORK = (Phase.RUNNING, Phase.VERIFYING)
+_WAITED_FOR = ("claim_contradicted", "not_settled", "cannot_verify", "cannot_reach", "not_waiting", "not_ready")
+_LABEL = 75
+_REASON = re.compile(r"\b(?:because|since|reason(?: is)?|as)\b[\s:,]*(.+)|\bwaive\b[^:,]*[:,]\s*(.+)", re.I | re.S)
+
+
+def offers(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> tuple[Button, ...]:
+    """At most four, the likeliest first; Status always."""
+    found = [*_all(intent, run, pipeline, said)][:4]
+    return (*found, button(_about(run, "status"), "Status"))
+
+
+def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Button]:
+    proposed, why = intent.proposed or "", intent.why or ""
+    at_work = run.phase in _AT_WORK
+    if "ADVANCE" in proposed and run.gate is not None and why != "out_of_range":
+        yield _advance(run, pipeline, dict(intent.set))
+    if (
+        "OVERRIDE" in proposed
+        and run.gate is not None
+        and intent.set
+        and why not in ("out_of_range", "already_running")
+    ):
+        click = Click(run=run.id, action="set", version=run.gate.version, argument=_json(intent.set))
+        yield button(click, f"Set {words.settings(dict(intent.set)).replace('`', '')}"[:_LABEL], "primary")
+    if "EXTEND" in proposed:
+        yield from _extend(intent, run, pipeline)
+    if run.phase is Phase.BLOCKED and (why == "waiver_needed" or "ADVANCE" in proposed):
+        yield from _waive(run, said)
+    if ("RETRY" in proposed and run.phase in _STOPPED) or why == "waiver_needed":
+        yield button(_about(run, "retry"), "Retry from what is there")
+    if at_work and run.armed is None and (why in _WAITED_FOR or ("ADVANCE" in proposed and why != "timed")):
+        yield from _arm(intent, run, pipeline)
+    if at_work and why in _WAITED_FOR:
+        yield button(_about(run, "watch"), "Wait and tell me")
+    if "CANCEL" in proposed and (at_work or run.phase is Phase.STARTING):
+        yield button(_about(run, "cancel"), f"Cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
+    if "BENCH" in proposed and run.phase is Phase.DONE and why != "out_of_range":
+        argument = f"{_current(run)}\n{_json(intent.set)}" if intent.set else _current(run)
+        yield button(Click(run=run.id, action="bench", version=run.version, argument=argument), "Bench again")
+    if "HOLD" in proposed and run.gate is None and at_work:
+        yield button(
+            Click(run=run.id, action="hold_next", version=run.version, argument=_current(run)), "Hold at the next gate"
+        )
+    if run.gate is not None and run.phase is Phase.WAITING:
+        yield button(Click(run=run.id, action="hold", version=run.gate.version), "Hold")
+
+
+def pick(run: Run, pipeline: Pipeline) -> Button:
+    """One of several runs."""
+    version = run.gate.version if run.gate else 0
+    title = pipeline.stage(run.gate.before if run.gate else run.at).title
+    return button(Click(run=run.id, action="advance", version=version), f"{run.id}: start {title}"[:_LABEL])
+
+
+def waiver_reason(said: str) -> str:
+    """ "waive because 8.5k are plenty" -> "8.5k are plenty"; "" when no reason is given."""
+    found = _REASON.search(plain(said))
+    reason = (found[1] or found[2] or "").strip(" .\n\"'") if found else ""
+    return reason[:300] if len(reason) >= 3 else ""
+
+
+def _advance(run: Run, pipeline: Pipeline, values: dict[str, Value]) -> Button:
+    gate = run.gate
+    if gate is None:
+        raise ValueError(f"{run.id} has no open gate")
+    chosen = " · " + words.settings(values).replace("`", "") if values else ""
+    argument = _json(values) if values else ""
+    click = Click(run=run.id, action="advance", version=gate.version, argument=argument)
+    return button(click, f"Start {pipeline.stage(gate.before).title}{chosen}"[:_LABEL], "primary")
+
+
+def _arm(intent: Intent, run: Run, pipeline: Pipeline) -> Iterator[Button]:
+    when = {k: v for k, v in (intent.when or {}).items() if isinstance(v, int | float)}
+    coming = pipeline.stages[pipeline.index(run.at) + 1 :]
+    progress = run.current.progress if run.current else None
+    never = progress is not None and progress[1] is not None and when.get(progress[2], 0) > progress[1]
+    if never or all(spec.gate is None for spec in coming):
+        return
+    argument = f"{_current(run)}\n{_json(when)}"
+    click = Click(run=run.id, action="arm", version=run.version, argument=argument)
+    yield button(click, "Yes, arm it" if intent.when else "Go on by itself once proven", "primary")
+
+
+def _waive(run: Run, said: str) -> Iterator[Button]:
+    reason = waiver_reason(said)
+    if not reason:
+        return
+    click = Click(run=run.id, action="waive", version=run.version, argument=f"{_current(run)}\n{reason}")
+    yield button(
+        click, "Waive", "danger", f"Accept what the evidence contradicts? Recorded with your name: {reason}"[:290]
+    )
+
+
+def _extend(intent: Intent, run: Run, pipeline: Pipeline) -> Iterator[Button]:
+    add = intent.more.get("add")
+    if not isinstance(add, int) or run.phase in (*_AT_WORK, Phase.STARTING, Phase.CHECKING, Phase.CANCELLING):
+        return
+    try:
+        bound = max(extension(run, pipeline, add).values())
+    except WrongState:
+        return
+    click = Click(run=run.id, action="extend", version=run.version, argument=f"{_current(run)}\n{add}")
+    yield button(click, f"Extend to {bound:,} samples", "primary")
+
+
+def _about(run: Run, action: str) -> Click:
+    return Click(run=run.id, action=action, version=run.version, argument=_current(run))
+
+
+def _current(run: Run) -> str:
+    return run.current.id if run.current else ""
+
+
+def _json(values: Mapping[str, object]) -> str:
+    return json.dumps(dict(values), separators=(",", ":"))

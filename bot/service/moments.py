@@ -1,0 +1,79 @@
+"""The moment of an event: what the reader has to know, looked up in the store."""
+
+import json
+
+from bot.core.inbound import InboundEvent
+from bot.core.model import Phase
+from bot.core.reading.context import Context, EditedOrder
+from bot.core.reading.intent import Intent, Kind
+from bot.service import context
+from bot.service.desk import Desk
+
+_CARDS = ("/gate/", "/cancel/", "/remind/")
+_ANSWERS = "answer/"
+
+
+def thread_of(desk: Desk, event: InboundEvent) -> str | None:
+    """The run in whose thread it happened."""
+    return desk.store.run_at(event.channel, event.thread_ts or event.ts) or None
+
+
+def moment_of(desk: Desk, event: InboundEvent, thread_run: str | None, allowed: bool | None = None) -> Context:
+    """Raises CommandError when the chat does not tell whether the speaker may give orders (unless `allowed` says)."""
+    runs = [run for run in desk.store.all_runs() if run.phase is not Phase.CANCELLED or run.id == thread_run]
+    here = next((run for run in runs if run.id == thread_run), None)
+    pipeline = desk.pipelines.get(here.pipeline) if here else None
+    return context.build(
+        event,
+        runs=[run for run in runs if event.channel_type == "im" or run.channel == event.channel],
+        pipelines=desk.pipelines,
+        hosts=desk.host_names(),
+        thread_run=thread_run,
+        bot_user=desk.bot_user,
+        allowed=desk.role_of(event.user, pipeline) != "viewer" if allowed is None else allowed,
+        card_is_last=_card_is_last(desk, event, thread_run),
+        edited=_edited(desk, event, thread_run) if event.kind == "edit" else None,
+        now=desk.clock.now(),
+    )
+
+
+def note_spoken(desk: Desk, event: InboundEvent, run_id: str, intents: tuple[Intent, ...]) -> None:
+    """Remember who wrote last in this thread, and whether it was said to the bot or to others."""
+    talk = all(intent.kind is Kind.IGNORE for intent in intents)
+    spoken = _spoken(desk, run_id)
+    mine = spoken.get(event.user, ["0", "0"])
+    mine[1 if talk else 0] = event.ts
+    desk.store.set_cursor(f"spoken/{run_id}", json.dumps(spoken | {event.user: mine}))
+
+
+def _spoken(desk: Desk, run_id: str) -> dict[str, list[str]]:
+    """By person: the ts of what was said to the bot last, and of what was said to others."""
+    stored = desk.store.cursor(f"spoken/{run_id}")
+    found: dict[str, list[str]] = json.loads(stored) if stored else {}
+    return found
+
+
+def _card_is_last(desk: Desk, event: InboundEvent, run_id: str | None) -> bool:
+    """Whether since the last card that asks something nobody has talked, but this speaker with the bot."""
+    if run_id is None:
+        return False
+    posts = [p for p in desk.store.thread_posts(run_id) if float(p.ts) < float(event.ts)]
+    shown = [p for p in posts if not p.key.startswith(_ANSWERS)]
+    if not shown or not any(mark in shown[-1].key for mark in _CARDS):
+        return False
+    card = float(shown[-1].ts)
+    for who, (to_bot, to_others) in _spoken(desk, run_id).items():
+        if float(to_others) > card or (who != event.user and float(to_bot) > card):
+            return False
+    return True
+
+
+def _edited(desk: Desk, event: InboundEvent, run_id: str | None) -> EditedOrder:
+    """What was made of the message before this edit, however often it has been edited."""
+    found = [order for order in desk.store.orders(run_id) if order.get("ts") == event.ts]
+    acted = next((order for order in found if str(order.get("outcome", "")).startswith("done")), None)
+    order = acted or (found[-1] if found else None)
+    if order is None:
+        return EditedOrder(text=event.previous_text)
+    kinds = [str(i.get("kind")) for i in order.get("intents", [])]
+    return EditedOrder(text=str(order["text"]), acted=acted is not None, kind=kinds[0] if kinds else None)
