@@ -72,15 +72,15 @@ class Bench:
         ]  # fmt: skip
 
     def begin(self, *more: object) -> "subprocess.Popen[bytes]":
-        log = (self.root / "log.txt").open("ab")
-        return subprocess.Popen(
-            command("extract", *self.flags(*more)),
-            cwd=ROOT,
-            env=environment(self.root / "attempt"),
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+        with (self.root / "log.txt").open("ab") as log:
+            return subprocess.Popen(
+                command("extract", *self.flags(*more)),
+                cwd=ROOT,
+                env=environment(self.root / "attempt"),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def extract(self, *more: object) -> int:
         with self.begin(*more) as process:
