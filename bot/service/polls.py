@@ -12,7 +12,7 @@ from bot.errors import HostError
 from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from runner.protocol.errors import ProtocolError
-from runner.protocol.view import HostFacts, PollAsk
+from runner.protocol.view import ABSENT, HostFacts, PollAsk
 
 log = logging.getLogger(__name__)
 SOON_S = 0.5  # while somebody waits for evidence, or for a start to be seen
@@ -82,7 +82,8 @@ class Polls:
             return
         self.facts[name] = answer.facts
         views = {view.attempt: view for view in answer.attempts}
-        seen = [a for a in attempts if a.id in views]
+        # What was never seen when we asked may have been launched since: that it was absent then says nothing now.
+        seen = [a for a in attempts if a.id in views and (views[a.id].state != ABSENT or a.seen_at is not None)]
         undo_s = self._desk.config.undo_s
         self._each(seen, runs, lambda a: events.Seen(at=self._now(), view=views[a.id], undo_s=undo_s))
 
