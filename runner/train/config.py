@@ -68,6 +68,9 @@ class TrainConfig:
     check_samples: str = option(
         "what is checked when a sample is read first: its size, or its checksum too", "checksum", ("size", "checksum")
     )
+    check_layers: bool = option(
+        "compute one sample again with transformers, where the target fits, to see which layers were captured", True
+    )
     guards: str = option(
         "an alarm about the data or the course of training: stop, or say it and go on", "warn", ("stop", "warn")
     )

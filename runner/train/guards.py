@@ -3,10 +3,12 @@
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from runner.dataset import FeatureSet
 from runner.protocol.errors import CaptureMismatch, DataError, StageError
 from runner.protocol.status import StatusWriter
 from runner.train.measure import Measured, Placed
@@ -36,6 +38,24 @@ def raise_or_say(alarm: Alarm, how: str, status: StatusWriter) -> None:
         error: type[StageError] = CaptureMismatch if alarm.capture else DataError
         raise error(alarm.message, alarm.hint)
     status.update("running", message=f"ALARM {alarm.kind}: {alarm.message}", force=True)
+
+
+def look_at_layers(target: Path, features: FeatureSet) -> Iterator[Alarm]:
+    """Whether the captured states are those that the manifest names: one sample through the whole target.
+
+    Nothing in training can show it: a drafter learns from the states of any layer, and is then served others.
+    """
+    from runner.verify.recompute import check_states
+
+    shortest = min(features.rows, key=lambda row: (row.num_supervised == 0, row.num_tokens))
+    for check in check_states(target, features, [shortest.id]):
+        if check.name == "layers" and check.ok is False:
+            yield Alarm(
+                "layer_slip",
+                f"the states are those of hidden_states{check.found}, the manifest says {check.expected}",
+                "extract again with the layer ids that mean these indices",
+                capture=True,
+            )
 
 
 class DataGuard:
@@ -83,6 +103,14 @@ class DataGuard:
         agreement = self.share(0)
         if agreement < AGREEMENT:
             yield self.explain(placed, agreement)
+        elif (better := self._normed_agreement(placed)) > agreement + 0.02:
+            yield Alarm(
+                "norm_missing",
+                f"the last states do not look normed, and agree with {better:.0%} of the tokens that followed once "
+                f"they are, with {agreement:.0%} as stored",
+                "extract again with the state after the final norm",
+                capture=True,
+            )
         elif coverage < COVERAGE:
             yield Alarm(
                 "coverage",
@@ -130,6 +158,13 @@ class DataGuard:
             "check that --target is the model, revision and head that the states came from",
             capture=True,
         )
+
+    def _normed_agreement(self, placed: Placed) -> float:
+        """Agreement after one more norm, where the stored states do not look like the output of one; else 0."""
+        last = placed.pack.last_RH[:ROWS_TRIED].float()
+        if self.norm is None or self._looks_normed(last):
+            return 0.0
+        return self._agreement(self._normed(last), placed.pack.following_R[:ROWS_TRIED])
 
     def _normed(self, states: Tensor) -> Tensor:
         assert self.norm is not None

@@ -73,7 +73,13 @@ def make_samples(target: dict[str, torch.Tensor], count: int, seed: int = 1) -> 
     return samples
 
 
-def write_features(folder: Path, samples: list[dict[str, torch.Tensor]], indices: tuple[int, ...] = INDICES) -> None:
+def write_features(
+    folder: Path,
+    samples: list[dict[str, torch.Tensor]],
+    indices: tuple[int, ...] = INDICES,
+    hidden: int = H,
+    vocab: int = V,
+) -> None:
     (folder / "samples").mkdir(parents=True, exist_ok=True)
     rows = []
     for number, sample in enumerate(samples):
@@ -92,12 +98,12 @@ def write_features(folder: Path, samples: list[dict[str, torch.Tensor]], indices
         )
     write_set(
         folder, rows,
-        model=Model(name="tiny", path="", revision="0", config_digest="0", model_type="llama", vocab_size=V),
+        model=Model(name="tiny", path="", revision="0", config_digest="0", model_type="llama", vocab_size=vocab),
         engine=Engine(name="none", version="0", patch_digest="0"),
         capture=Capture(
             indices=indices, layer_ids=tuple(i - 1 for i in indices), captured=indices, family="llama"
         ),
-        dtype="float32", hidden_size=H, tokenizer_digest="0", source_digest="0", created_at="2026-01-01T00:00:00Z",
+        dtype="float32", hidden_size=hidden, tokenizer_digest="0", source_digest="0", created_at="2026-01-01T00:00:00Z",
     )  # fmt: skip
 
 
@@ -105,7 +111,7 @@ def config(root: Path, **changes: object) -> TrainConfig:
     given: dict[str, object] = {
         "target": root / "target", "features": root / "features", "vocab": root / "vocab", "out": root / "train",
         "epochs": 3.0, "pack_tokens": 64, "lr": 3e-3, "ttt_length": 3, "threads": 1, "device": "cpu",
-        "held_out": 0.15, "log_every": 1, "prefetch": 0,
+        "held_out": 0.15, "log_every": 1, "prefetch": 0, "check_layers": False,
     }  # fmt: skip
     return TrainConfig(**{**given, **changes})  # type: ignore[arg-type]
 
