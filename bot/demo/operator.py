@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 from bot.core.model import Phase, Run
@@ -19,9 +20,18 @@ class DemoFailed(BotError):
     """The run did not come to its end; says where it stands and where the logs are."""
 
 
-def play(show: Show, start: str, timeout_s: float, kill_each_stage: bool = False) -> tuple[Run, list[str]]:
-    """From `start` to the end of the run. Returns it, and the stages in which the bot was killed. Raises DemoFailed."""
-    operator = Operator(show)
+def play(
+    show: Show,
+    start: str,
+    timeout_s: float,
+    kill_each_stage: bool = False,
+    at_gate: Callable[[Run], None] = lambda run: None,
+) -> tuple[Run, list[str]]:
+    """From `start` to the end of the run. Returns it, and the stages in which the bot was killed.
+
+    `at_gate` is called once a gate's card is in the channel, before the operator answers it. Raises DemoFailed.
+    """
+    operator = Operator(show, at_gate)
     operator.say(start)
     killed: list[str] = []
     until_s = time.monotonic() + timeout_s
@@ -45,8 +55,8 @@ def play(show: Show, start: str, timeout_s: float, kill_each_stage: bool = False
 class Operator:
     """Looks at the channel, answers each open gate once, and wants to be heard within ANSWER_S."""
 
-    def __init__(self, show: Show) -> None:
-        self._show = show
+    def __init__(self, show: Show, at_gate: Callable[[Run], None]) -> None:
+        self._show, self._at_gate = show, at_gate
         self._answered: set[int] = set()
         self._told = ""
         self._spoke_s: float | None = None  # set while an answer is waited for
@@ -75,6 +85,7 @@ class Operator:
         self._thread = self._show.thread(run)
         if self._thread is not None and shows_gate(self._show.control.thread(self._thread), run):
             self._answered.add(run.gate.version)
+            self._at_gate(run)
             self.say(WORDS.get(run.gate.after, OTHERWISE))
 
     def unheard(self) -> str:

@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 import time
+from http.client import HTTPException
 from pathlib import Path
 from types import FrameType, TracebackType
 
@@ -57,7 +58,22 @@ class Show:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._store.close()
+        ended = self._ended_part() if isinstance(error, OSError | HTTPException) else None
         self._close()
+        if ended is not None:
+            raise ended from error
+
+    def _ended_part(self) -> PartEnded | None:
+        """Why nobody answers: the part that is gone, if one is."""
+        until_s = time.monotonic() + 1.0
+        while time.monotonic() < until_s:
+            try:
+                for part in self._parts.values():
+                    part.check()
+            except PartEnded as ended:
+                return ended
+            time.sleep(0.05)
+        return None
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         self._signal = self._signal or number
@@ -134,6 +150,3 @@ class Show:
         finally:
             if "workspace" in self._parts:
                 self._parts["workspace"].stop(5.0)
-
-
-__all__ = ["PartEnded", "Show", "Stopped"]
