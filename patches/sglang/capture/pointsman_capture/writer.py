@@ -14,7 +14,10 @@ DTYPES = {torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16"}
 
 
 class Writers:
-    """Threads that write what `put` gives them. After a failed write nothing more is: the set would have holes."""
+    """Threads that write what `put` gives them. After a failed write nothing more is: the set would have holes.
+
+    Without threads `put` writes itself: what a naive capture would do, to compare with.
+    """
 
     def __init__(self, folder, settings):
         self._folder = folder
@@ -22,12 +25,17 @@ class Writers:
         self._room = _Room(settings.queue_bytes)
         self._queue = queue.SimpleQueue()
         self._failed = False
-        for number in range(settings.writers):
-            threading.Thread(target=self._work, name=f"capture-writer-{number}", daemon=True).start()
+        names = [f"capture-writer-{number}" for number in range(settings.writers)]
+        self._threads = [threading.Thread(target=self._work, name=name, daemon=True) for name in names]
+        for thread in self._threads:
+            thread.start()
 
     def put(self, captured):
         """Hand one request over; waits while too many bytes are on their way."""
         if self._failed:
+            return
+        if not self._threads:
+            self._finish(captured)
             return
         size = _num_bytes(captured.parts)
         self._room.take(size)
@@ -36,15 +44,17 @@ class Writers:
     def _work(self):
         while True:
             captured, size = self._queue.get()
-            try:
-                if not self._failed:
-                    self._folder.record(self._write(captured))
-            except Exception as error:
-                self._failed = True
-                self._folder.fail(captured.asked["id"], error, is_full=_is_full(error))
-            finally:
-                self._room.give(size)
-                del captured
+            self._finish(captured)
+            del captured
+            self._room.give(size)
+
+    def _finish(self, captured):
+        try:
+            if not self._failed:
+                self._folder.record(self._write(captured))
+        except Exception as error:
+            self._failed = True
+            self._folder.fail(captured.asked["id"], error, is_full=_is_full(error))
 
     def _write(self, captured):
         """Write one file; returns its record. A request whose rows are not its tokens gets a record, but no file."""
