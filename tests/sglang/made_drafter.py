@@ -11,8 +11,9 @@ from safetensors.torch import load_file, save_file
 def write_repeating_drafter(folder: Path, target: Path, layer_ids: list[int], noise: float = 0.02) -> None:
     """A drafter that tends to repeat the target's last choice, which a random target often does too.
 
-    fc passes the highest captured state through, the head is the target's own on three of four token ids; attention
-    and MLP are small noise, strong enough that a server that computes them wrongly accepts other drafts.
+    fc passes the highest captured state through with its sign turned, the last norm turns it back, and the head is
+    the target's own on three of four token ids. Without fc (served as EAGLE) it prefers the unlikeliest tokens.
+    Attention and MLP are small noise, strong enough that a server that computes them wrongly accepts other drafts.
     """
     config = json.loads((target / "config.json").read_text())
     weights = load_file(target / "model.safetensors")
@@ -28,8 +29,9 @@ def write_repeating_drafter(folder: Path, target: Path, layer_ids: list[int], no
         return torch.randn(*size) * noise
 
     tensors = {
-        "fc.weight": torch.cat([torch.zeros(hidden, 2 * hidden), torch.eye(hidden)], 1) + noisy(hidden, 3 * hidden) / 4,
-        "norm.weight": weights["model.norm.weight"].float(),
+        "fc.weight": torch.cat([torch.zeros(hidden, 2 * hidden), -torch.eye(hidden)], 1)
+        + noisy(hidden, 3 * hidden) / 4,
+        "norm.weight": -weights["model.norm.weight"].float(),
         "lm_head.weight": weights["lm_head.weight"][kept].float(),
         "d2t": kept - torch.arange(len(kept)),
         "t2d": t2d,
