@@ -258,6 +258,15 @@ class Run:
         """Whom the next turn concerns: the owner, whoever asked to be told, and `more`."""
         return tuple(sorted({self.owner, *self.watchers, *more} - {""}))
 
+    @property
+    def latest_order(self) -> Started | None:
+        """The last order to go on: one that is being checked, is about to start something, or has started it."""
+        if self.starting is not None:
+            return Started(by=self.starting.by, at=self.starting.at, stage=self.at)
+        if self.phase is Phase.CHECKING and self.armed is not None and self.gate is not None:
+            return Started(by=self.armed.by, at=self.armed.at, stage=self.gate.before)
+        return self.started
+
     def precedes(self, first: str, second: str) -> bool:
         """Whether stage `first` comes before stage `second`."""
         order = [stage.id for stage in self.stages]

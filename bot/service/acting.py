@@ -51,8 +51,9 @@ class Acting:
 
     def _refused(self, error: WrongState, run_id: str, out: Outcome) -> None:
         run = self._desk.store.run(run_id)
-        line = found.line(run, self._desk.pipeline(run), self._desk.clock.now())
-        said = f"{line}\n_That changes nothing now._" if isinstance(error, NotNow) else f"{error}.\n{line}"
+        pipeline, now = self._desk.pipeline(run), self._desk.clock.now()
+        line = found.line(run, pipeline, now)
+        said = found.already(run, pipeline, now) if isinstance(error, NotNow) else f"{error}.\n{line}"
         (out.whispers if out.event.kind == "click" else out.cards).append(say(said))
         out.text, out.mark = f"refused: {error}", REFUSED
 

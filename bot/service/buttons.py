@@ -43,7 +43,8 @@ class Buttons:
             out.text, out.settled = "shown", True
             return run, out
         if not current(run, click, desk.clock.now()):
-            out.whispers.append(say(self._old(run)))
+            already = found.already(run, desk.pipeline(run), desk.clock.now())
+            out.whispers.append(say(f"That button is of an earlier moment. {already}"))
             out.text = "refused: an old button"
             return run, out
         if run.live:
@@ -56,13 +57,6 @@ class Buttons:
         if self._acting.carry_out(order, run, out) and click.action not in _DRAWN_BY_THE_RUN:
             self._strip(event, click)
         return run, out
-
-    def _old(self, run: Run) -> str:
-        started = run.started
-        title = self._desk.pipeline(run).stage(started.stage).title if started else ""
-        done = f"{words.person(started.by)} started {title} at {words.moment(started.at)}. " if started else ""
-        line = found.line(run, self._desk.pipeline(run), self._desk.clock.now())
-        return f"That button is of an earlier moment. {done}\n{line}"
 
     def _order(self, click: Click, run: Run, by: str) -> events.Ordered:
         """Raises ValueError, KeyError or TypeError for an argument that no button of ours has."""

@@ -29,7 +29,7 @@ _PHASES = {
 def run_view(run: Run, pipeline: Pipeline, hosts: Sequence[str], now: datetime) -> RunView:
     """One run in the reader's terms."""
     attempt = run.current
-    gate = run.gate
+    gate, ordered = run.gate, run.latest_order
     done, total, _ = (attempt.progress if attempt else None) or (None, None, "")
     coming = pipeline.stages[pipeline.index(gate.before if gate else run.at) :]
     return RunView(
@@ -43,8 +43,8 @@ def run_view(run: Run, pipeline: Pipeline, hosts: Sequence[str], now: datetime) 
         total=int(total) if total else None,
         percent=attempt.percent if attempt else None,
         evidence=_shortfall(run),
-        started_by=run.started.by if run.started else None,
-        started_ago_s=(now - run.started.at).total_seconds() if run.started else None,
+        started_by=ordered.by if ordered else None,
+        started_ago_s=(now - ordered.at).total_seconds() if ordered else None,
         held_by=gate.held_by or None if gate else None,
         held_ago_s=(now - gate.held_at).total_seconds() if gate and gate.held_at else None,
         armed=run.armed is not None,

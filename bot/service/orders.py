@@ -9,7 +9,7 @@ from bot.core.inbound import InboundEvent
 from bot.core.model import Phase, Run
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.reader import read
-from bot.core.summary import asks, found, words
+from bot.core.summary import asks, found
 from bot.errors import OperatorError
 from bot.service import views
 from bot.service.acting import Acting
@@ -163,11 +163,8 @@ class Orders:
         if intent.why == "not_authorized":
             out.text, out.mark = "refused: not allowed", REFUSED
             out.whispers.append(say(f"Only {who_may(self._desk, run)} may do that here. Nothing was changed."))
-        elif intent.why == "already_advanced" and run is not None and run.started is not None:
-            pipeline, started = self._desk.pipeline(run), run.started
-            line = found.line(run, pipeline, self._desk.clock.now())
-            when = f"{words.person(started.by)} started {pipeline.stage(started.stage).title} {words.ago(started.at)}"
-            out.cards.append(say(f"{when}.\n{line}\n_Nothing was changed._"))
+        elif intent.why == "already_advanced" and run is not None:
+            out.cards.append(say(found.already(run, self._desk.pipeline(run), self._desk.clock.now())))
 
     # answering
 

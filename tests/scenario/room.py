@@ -319,7 +319,13 @@ class Room:
         )
 
     def shown(self, key: str) -> Said:
-        return self.until(lambda: next((s for s in reversed(self.chat.said) if key in s.key), None), f"{key} is shown")
+        """The newest message whose key holds `key`, once the store knows of it too."""
+
+        def look() -> Said | None:
+            found = next((s for s in reversed(self.chat.said) if key in s.key), None)
+            return found if found and self.store.post(found.key) else None
+
+        return self.until(look, f"{key} is shown")
 
     def answer(self, event: InboundEvent) -> str:
         """What was answered to it in the thread, as one text."""

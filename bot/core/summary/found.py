@@ -29,6 +29,17 @@ def line(run: Run, pipeline: Pipeline, now: datetime) -> str:
     return f"{head}: {attempt.state.value}, exit code {attempt.rc}{checked}"
 
 
+def already(run: Run, pipeline: Pipeline, now: datetime) -> str:
+    """Who was quicker, when, and what the machine shows: the answer to an order that comes too late."""
+    ordered = run.latest_order
+    who = ""
+    if ordered is not None:
+        title = escape(pipeline.stage(ordered.stage).title)
+        verb = "started" if ordered is run.started else "has ordered"
+        who = f"{words.person(ordered.by)} {verb} *{title}* {words.ago(ordered.at)}.\n"
+    return f"{who}{line(run, pipeline, now)}\n_Nothing was changed._"
+
+
 def _looking(run: Run, work: Attempt) -> str:
     """Exit code 0, 240/240 samples; evidence is being made, 40 % of it."""
     look = run.stage(run.at).latest()

@@ -46,7 +46,11 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
         yield from _waive(run, said)
     if ("RETRY" in proposed and run.phase in _STOPPED) or why == "waiver_needed":
         yield button(_about(run, "retry"), "Retry from what is there")
-    if at_work and run.armed is None and (why in _WAITED_FOR or ("ADVANCE" in proposed and why != "timed")):
+    if (
+        at_work
+        and run.armed is None
+        and (why in _WAITED_FOR or ("ADVANCE" in proposed and (why != "timed" or intent.when)))
+    ):
         yield from _arm(intent, run, pipeline)
     if at_work and why in _WAITED_FOR:
         yield button(_about(run, "watch"), "Wait and tell me")

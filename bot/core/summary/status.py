@@ -33,7 +33,7 @@ def status_card(run: Run, pipeline: Pipeline, now: datetime) -> Card:
 def standing(run: Run, pipeline: Pipeline, now: datetime) -> str:
     """Where the run stands, in one line of mrkdwn."""
     title = escape(pipeline.stage(run.at).title)
-    since = words.duration((now - run.phase_since).total_seconds())
+    since = words.moment(run.phase_since)
     attempt = run.current
     if run.gate is not None and run.phase in (Phase.WAITING, Phase.HELD):
         what = f"after {escape(pipeline.stage(run.gate.after).title)}" if run.gate.after else "at the plan"
@@ -44,8 +44,8 @@ def standing(run: Run, pipeline: Pipeline, now: datetime) -> str:
         lost_for = words.duration((now - (attempt.unknown_since or now)).total_seconds())
         return f"*{escape(attempt.host)} unreachable for {lost_for}*: state unknown, nothing restarted"
     said = {
-        Phase.CHECKING: "checks the evidence before it starts",
-        Phase.STARTING: f"starts {title} in a moment",
+        Phase.CHECKING: f"the evidence of {title} is being checked once more{_by(run)}",
+        Phase.STARTING: f"{title} starts in a moment{_by(run)}",
         Phase.RUNNING: f"{title} runs",
         Phase.VERIFYING: f"{title} ended, its output is being verified",
         Phase.BLOCKED: f"*{title}: not proven*, waits for a decision",
@@ -55,6 +55,11 @@ def standing(run: Run, pipeline: Pipeline, now: datetime) -> str:
         Phase.DONE: "all stages done",
     }
     return said.get(run.phase, run.phase.value)
+
+
+def _by(run: Run) -> str:
+    ordered = run.latest_order
+    return f", by order of {words.person(ordered.by)}" if ordered else ""
 
 
 _AT_WORK = (Phase.RUNNING, Phase.VERIFYING, Phase.CANCELLING)

@@ -153,7 +153,8 @@ def already_passed(moment: Moment) -> Answer:
     """Somebody was quicker: say who started it and when."""
     run = moment.run
     just = run.started_ago_s is not None and run.started_ago_s <= STARTED_RECENTLY_S
-    if not moment.go or not just or moment.message.asked:
+    about_it = any(claim.stage == run.stage and claim.status == "done" for claim in moment.message.claims)
+    if not moment.go or not just or moment.message.asked or (about_it and run.phase is not Phase.CHECKING):
         return None
     return ignore("already_advanced", moment)
 
