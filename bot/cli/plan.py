@@ -1,6 +1,7 @@
 """`python -m bot plan FILE`: what a pipeline would do, before anything is done."""
 
 import json
+import textwrap
 from pathlib import Path
 
 from bot.cli import arguments
@@ -32,7 +33,9 @@ def totals(pipeline: Pipeline) -> dict[str, object]:
 
 def explain(pipeline: Pipeline) -> str:
     """The whole plan as text."""
-    lines = [f"{pipeline.name}: {pipeline.title}", ""]
+    lines = [f"{pipeline.name}: {pipeline.title}"]
+    lines += [f"   {{{name}}} is {value}" for name, value in pipeline.vars.items()]
+    lines.append("")
     for i, spec in enumerate(pipeline.stages, 1):
         lines += [*_stage(i, spec, pipeline), ""]
     seconds = sum(seconds_of(spec, {}) for spec in pipeline.stages)
@@ -52,7 +55,7 @@ def _stage(number: int, spec: StageSpec, pipeline: Pipeline) -> list[str]:
         needed = f", {spec.gate.needed} people" if spec.gate.needed > 1 else ""
         lines.append(f"   -- waits {what} for {' or '.join(spec.gate.roles)}{needed} --")
     gpus = f", GPU {','.join(map(str, spec.gpus))}" if spec.gpus else ""
-    command = f"runner {spec.verb}" if spec.verb else " ".join(spec.command)[:60]
+    command = f"runner {spec.verb}" if spec.verb else textwrap.shorten(" ".join(spec.command), 90, placeholder=" …")
     lines.append(f"{number}. {spec.title} ({spec.id}): {command} on {spec.host}{gpus}")
     lines.append(f"   estimate: {_estimate(spec)}")
     if spec.inputs:
@@ -61,8 +64,9 @@ def _stage(number: int, spec: StageSpec, pipeline: Pipeline) -> list[str]:
         lines.append(f"   fixed: {name} = {value}")
     for param in spec.params:
         lines.append(f"   {'chat may set' if param.chat else 'fixed'}: {_param(param, spec)}")
-    for name, value in spec.env.items():
-        lines.append(f"   environment: {name}={value}")
+    if spec.env:
+        settings = " ".join(f"{name}={value}" for name, value in spec.env.items())
+        lines += textwrap.wrap(f"environment: {settings}", 110, initial_indent="   ", subsequent_indent=" " * 16)
     if spec.secrets:
         lines.append("   secrets (by name, from the bot's environment): " + ", ".join(spec.secrets))
     return lines
