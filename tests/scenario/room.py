@@ -147,6 +147,7 @@ class Box:
     down: bool = False
     hang: threading.Event | None = None
     refuses: str = ""
+    launches_fail: bool = False
     polled: int = 0
 
     def _reach(self) -> None:
@@ -157,6 +158,8 @@ class Box:
 
     def launch(self, spec: AttemptSpec, secrets: Mapping[str, str]) -> AttemptView:
         self._reach()
+        if self.launches_fail:
+            raise HostUnreachable(self.name, "the link broke")
         if self.refuses:
             raise LaunchFailed(self.name, self.refuses)
         if spec.attempt not in self.views:

@@ -16,7 +16,7 @@ from bot.core.summary import words
 
 _STOPPED = (Phase.FAILED, Phase.BLOCKED, Phase.CANCELLED)
 _AT_WORK = (Phase.RUNNING, Phase.VERIFYING)
-_WAITED_FOR = ("claim_contradicted", "not_settled", "cannot_verify", "cannot_reach", "not_waiting", "not_ready")
+_TOO_EARLY = ("claim_contradicted", "not_settled", "cannot_verify", "not_waiting", "not_ready")
 _LABEL = 75
 _REASON = re.compile(r"\b(?:because|since|reason(?: is)?|as)\b[\s:,]*(.+)|\bwaive\b[^:,]*[:,]\s*(.+)", re.I | re.S)
 
@@ -49,10 +49,10 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
     if (
         at_work
         and run.armed is None
-        and (why in _WAITED_FOR or ("ADVANCE" in proposed and (why != "timed" or intent.when)))
+        and (why in _TOO_EARLY or ("ADVANCE" in proposed and (why != "timed" or intent.when)))
     ):
         yield from _arm(intent, run, pipeline)
-    if at_work and why in _WAITED_FOR:
+    if at_work and why in (*_TOO_EARLY, "cannot_reach"):
         yield button(_about(run, "watch"), "Wait and tell me")
     if "CANCEL" in proposed and (at_work or run.phase is Phase.STARTING):
         yield button(_about(run, "cancel"), f"Cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
