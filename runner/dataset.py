@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from runner.manifest import Manifest, SampleRow, complain_of_tensors, manifest_digest, read_manifest, read_rows
+from runner.manifest import (
+    Manifest,
+    SampleRow,
+    complain_of_tensors,
+    file_checksum,
+    manifest_digest,
+    read_manifest,
+    read_rows,
+)
 from runner.protocol.errors import DataError
 from runner.tensorfile import TensorInfo, read_header
 
@@ -93,6 +101,10 @@ class FeatureSet:
         """input_ids and loss_mask alone: needs no torch. Raises DataError."""
         mapped, tensors = self._map(self.rows[number])
         return _array(mapped, tensors["input_ids"], np.int32), _array(mapped, tensors["loss_mask"], np.uint8)
+
+    def checksum(self, number: int) -> str:
+        """Of all bytes of a sample's file, as its row has it. Raises OSError."""
+        return file_checksum(self.folder / self.rows[number].file)
 
     def prefetch(self, number: int) -> None:
         """Ask the kernel to read a sample's file ahead. Returns at once; says nothing of a file that is missing."""

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,15 @@ class Table:
     tokens: int
     supervised: int
     bytes: int
+
+
+def file_checksum(path: Path) -> str:
+    """CRC-32 of every byte, as the capture writes it into a sample's record. Raises OSError."""
+    total = 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            total = zlib.crc32(chunk, total)
+    return f"crc32:{total:08x}"
 
 
 @dataclass(frozen=True, kw_only=True)

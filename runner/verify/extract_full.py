@@ -1,7 +1,6 @@
 """The full look at a feature set: every byte, every value, and a few samples computed again."""
 
 import hashlib
-import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,8 +19,6 @@ from runner.verify import recompute
 from runner.verify.checking import Clock, every
 from runner.verify.extract_picture import draw
 from runner.verify.options import VerifyOptions
-
-_CHUNK = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ def _look_at_all(options: VerifyOptions, features: FeatureSet, wanted: dict[str,
 def _look_at(features: FeatureSet, number: int, wanted: dict[str, Conversation]) -> Look:
     row = features.rows[number]
     try:
-        checksum = _checksum(features, row)
+        checksum = features.checksum(number)
         sample = features.read(number)
     except (DataError, OSError) as error:
         return Look({"checksums": str(error)})
@@ -101,14 +98,6 @@ def _look_at(features: FeatureSet, number: int, wanted: dict[str, Conversation])
         norms,
         sample.last_hidden_states[-1].float().clone(),
     )
-
-
-def _checksum(features: FeatureSet, row: SampleRow) -> str:
-    total = 0
-    with (features.folder / row.file).open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            total = zlib.crc32(chunk, total)
-    return f"crc32:{total:08x}"
 
 
 def _ids_fault(sample: Sample, row: SampleRow, conversation: Conversation | None) -> str:

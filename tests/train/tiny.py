@@ -4,14 +4,13 @@ Tokens follow a fixed walk, x[t+1] = walk[x[t]], with a few surprises; the last 
 token's row of the head, and the captured states hold what a drafter needs to find it.
 """
 
-import hashlib
 import json
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 
-from runner.manifest import Capture, Engine, Model, SampleRow, write_set
+from runner.manifest import Capture, Engine, Model, SampleRow, file_checksum, write_set
 from runner.train.config import TrainConfig
 
 H, V, HEADS, KV, INNER, LAYERS = 32, 96, 4, 2, 48, 6
@@ -92,7 +91,7 @@ def write_features(
                 num_tokens=len(sample["input_ids"]),
                 num_supervised=int(sample["loss_mask"].sum()),
                 bytes=path.stat().st_size,
-                checksum=hashlib.sha256(path.read_bytes()).hexdigest(),
+                checksum=file_checksum(path),
                 finite=True,
             )
         )
