@@ -29,6 +29,8 @@ class ExtractOptions:
     in_flight_tokens: int = option("their tokens together", 65536)
     chunked_prefill: int = option("tokens a prefill pass; 0: SGLang's choice", 0)
     writers: int = option("threads that write files, in the server", 4)
+    station: Path | None = option("folder in memory, such as /dev/shm, that files go through on their way to out", None)
+    station_gb: float = option("most that lies there; 0: half of what is free there", 0.0)
     restarts: int = option("times that a server which died is started again", 3)
     tensor_parallel: int = option("GPUs to spread the target over", 1)
     threads: int = option("of the CPU engine; 0: all cores", 0)

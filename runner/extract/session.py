@@ -11,6 +11,7 @@ from runner.conversations import Conversation
 from runner.extract.options import ExtractOptions
 from runner.extract.plan import Plan
 from runner.extract.records import Records, check_captured, free_bytes
+from runner.extract.station import Station, open_station
 from runner.journal import Journal
 from runner.manifest import SampleRow
 from runner.protocol.errors import DataError, ServerError, StageError
@@ -45,7 +46,10 @@ class Session:
         records = Records.begin(self.options.out)
         started_s = time.monotonic()
         log = self.options.out / "server.log"
-        with serve(self._server_settings(), log, tell_start) as server:
+        with (
+            open_station(self.options) as station,  # left after the server is gone
+            serve(self._server_settings(station), log, tell_start) as server,
+        ):
             facts = records.engine_facts()
             check_captured(self.plan.indices, facts)
             self.start_s = time.monotonic() - started_s
@@ -153,7 +157,7 @@ class Session:
             message=f"{done} of {total} tokens",
         )
 
-    def _server_settings(self) -> ServerSettings:
+    def _server_settings(self, station: Station | None) -> ServerSettings:
         options = self.options
         longest = max(len(conversation.input_ids) for conversation in self.queue)
         settings = ServerSettings(
@@ -164,7 +168,12 @@ class Session:
             tensor_parallel=options.tensor_parallel,
             tokenizer=False,
             capture=CaptureSettings(
-                folder=options.out, layer_ids=self.plan.layer_ids, dtype=self.plan.dtype, writers=options.writers
+                folder=options.out,
+                layer_ids=self.plan.layer_ids,
+                dtype=self.plan.dtype,
+                writers=options.writers,
+                station=station.folder if station else None,
+                station_bytes=station.most_bytes if station else 0,
             ),
             threads=options.threads or None,
             extra=tuple(shlex.split(options.server_args)),

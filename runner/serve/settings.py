@@ -15,7 +15,8 @@ PATCHES = Path(__file__).parents[2] / "patches" / "sglang"
 class CaptureSettings:
     """Hidden-state capture by the plugin. `folder` receives the files; `dtype` "auto" keeps the model's.
 
-    `queue_bytes` bounds the states that wait for a writer thread: beyond it the server waits.
+    `queue_bytes` bounds the states that wait for a writer thread: beyond it the server waits. With a `station` files
+    go through that folder, in memory, of which they take `station_bytes` at most.
     """
 
     folder: Path
@@ -23,6 +24,8 @@ class CaptureSettings:
     dtype: str = "auto"
     writers: int = 4
     queue_bytes: int = 2 << 30
+    station: Path | None = None
+    station_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +161,8 @@ def environment(settings: ServerSettings, inherited: Mapping[str, str]) -> dict[
             POINTSMAN_CAPTURE_DTYPE=settings.capture.dtype,
             POINTSMAN_CAPTURE_WRITERS=str(settings.capture.writers),
             POINTSMAN_CAPTURE_QUEUE_BYTES=str(settings.capture.queue_bytes),
+            POINTSMAN_CAPTURE_STATION=str(settings.capture.station.absolute()) if settings.capture.station else "",
+            POINTSMAN_CAPTURE_STATION_BYTES=str(settings.capture.station_bytes),
         )
     if settings.model.exists():
         env.setdefault("HF_HUB_OFFLINE", "1")

@@ -63,11 +63,13 @@ class Plugin:
     dtype: str = "auto"
     queue_bytes: int = 1 << 30
     writers: int = 2
+    station: Path | None = None
+    station_bytes: int = 0
     records: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._told = Records.begin(self.folder)
-        settings = Settings(self.folder, self.dtype, self.writers, self.queue_bytes)
+        settings = Settings(self.folder, self.dtype, self.writers, self.queue_bytes, self.station, self.station_bytes)
         self.capture_folder = CaptureFolder(self.folder)
         self.made = Writers(self.capture_folder, settings)
         self.assembly = Assembly(self.made)

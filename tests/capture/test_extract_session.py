@@ -51,7 +51,11 @@ class Engine:
         self.settings.append(settings)
         folder = CaptureFolder(self.out)
         folder.announce(captured=self.captured, architecture="Fake", dtype="float32")
-        self.folder, self.assembly = folder, Assembly(Writers(folder, Settings(self.out, "auto", 2, 1 << 30)))
+        capture = settings.capture
+        assert capture is not None
+        told = Settings(self.out, "auto", 2, 1 << 30, capture.station, capture.station_bytes)
+        writers = Writers(folder, told)
+        self.folder, self.assembly = folder, Assembly(writers)
         self.process, self.lock = Process(), threading.Lock()
         log.write_text("the engine's last words\n")
         server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -62,6 +66,7 @@ class Engine:
         finally:
             server.shutdown()
             server.server_close()
+            assert writers.wait_idle(10.0)  # a dead server's threads write no more
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         engine = self
@@ -188,3 +193,21 @@ def test_a_model_that_captures_other_layers_is_refused(random_set: MadeSet, engi
     with pytest.raises(CaptureMismatch, match=r"captures \[3, 5, 6\], asked for \[2, 4, 5\]"):
         run(options(random_set, engine))
     assert not engine.asked
+
+
+def test_files_go_through_a_station_that_is_gone_afterwards(
+    random_set: MadeSet, engine: Engine, tmp_path: Path
+) -> None:
+    station = tmp_path / "memory"
+    engine.disturb = lambda name, times: "die" if name == "s2" and times == 1 else None
+    run(options(random_set, engine, station=station, station_gb=0.0001))
+    check_complete(random_set, engine)
+    folders = {settings.capture.station for settings in engine.settings if settings.capture}
+    assert len(engine.settings) == 2 and len(folders) == 1 and folders.pop().parent == station
+    assert not list(station.iterdir())
+
+
+def test_a_station_larger_than_what_is_free_is_refused(random_set: MadeSet, engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(DiskFull, match="the station may take"):
+        run(options(random_set, engine, station=tmp_path / "memory", station_gb=1e9))
+    assert not engine.starts

@@ -1,5 +1,6 @@
 """Safetensors bytes from buffers that lie in memory already: no joining, no second copy."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -22,15 +23,16 @@ def header(**tensors):
     return len(body).to_bytes(8, "little") + body
 
 
-def write_whole(path, chunks):
-    """Write `chunks` under `path` by temp file, fsync and rename; returns the size. A failure leaves nothing behind."""
+@contextlib.contextmanager
+def placed(path):
+    """A handle to write to; by temp file, fsync and rename it is `path` when the block ends. Nothing is left of a failure."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temp = path.with_name(f".tmp-{path.name}")
     handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         try:
-            size = _write_all(handle, [memoryview(chunk).cast("B") for chunk in chunks])
+            yield handle
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -38,7 +40,12 @@ def write_whole(path, chunks):
     except BaseException:
         temp.unlink(missing_ok=True)
         raise
-    return size
+
+
+def write_whole(path, chunks):
+    """Write `chunks` under `path`; returns the size."""
+    with placed(path) as handle:
+        return _write_all(handle, [memoryview(chunk).cast("B") for chunk in chunks])
 
 
 def _write_all(handle, chunks):
