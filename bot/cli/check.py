@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bot.adapters.slack.call import Caller
-from bot.adapters.slack.identity import check_app_token, identify, missing_scopes
+from bot.adapters.slack.identity import check_app_token, check_channel, identify, missing_scopes
 from bot.adapters.slack.web import open_client
 from bot.cli import arguments, wiring
 from bot.config import Config, load_config
@@ -79,10 +79,7 @@ def _slack(config: Config) -> Iterator[Finding]:
     )
     check_app_token(app_token, config.slack.base_url)
     yield Finding("slack app token", True, "Socket Mode opens")
-    answer = call.read("conversations.info", channel=config.slack.channel)
-    inside = bool(answer["channel"].get("is_member"))
-    name = answer["channel"].get("name", config.slack.channel)
-    yield Finding("slack channel", inside, f"#{name}" + ("" if inside else ", not a member"), "/invite the app there")
+    yield Finding("slack channel", True, check_channel(call, config.slack.channel))
 
 
 def _pipelines(config: Config) -> Iterator[Finding]:

@@ -72,7 +72,7 @@ def every_process() -> List[Stat]:
 class ProcessTable:
     """All processes, looked at again when the last look is older than `KEPT_S`: a look costs milliseconds."""
 
-    KEPT_S = 2.0
+    KEPT_S = 10.0
 
     def __init__(self) -> None:
         self._seen: List[Stat] = []

@@ -23,7 +23,7 @@ from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import ABSENT, UNREADABLE, AttemptView, PollAsk, to_json
 from runner.protocol.wire import Message, Unpacker, pack
 
-IDLE_S = 3600.0  # a channel that nobody has used for so long has been forgotten
+IDLE_S = 900.0  # a channel that nobody has used for so long has been forgotten
 FETCH_MAX = 256 << 20
 
 

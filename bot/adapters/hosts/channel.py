@@ -7,7 +7,7 @@ from bot.adapters.hosts.bundle import bundle, command
 from bot.adapters.hosts.deadline import Deadline
 from bot.adapters.hosts.pipe import Link, Pipe
 from bot.adapters.hosts.settings import HostSettings
-from bot.errors import HostError, HostUnreachable
+from bot.errors import ConfigError, HostError, HostUnreachable
 from runner.protocol import VERSION
 from runner.protocol.errors import ProtocolError
 from runner.protocol.logtext import clean_tail
@@ -29,7 +29,7 @@ class AgentChannel:
         """Start an agent. Raises HostError and ProtocolError."""
         try:
             pipe = link.open(command(settings.python), deadline)
-        except (TimeoutError, ConnectionError) as error:
+        except (OSError, ConfigError) as error:
             raise HostUnreachable(host, f"cannot connect: {error}") from error
         channel = AgentChannel(host, pipe)
         channel.call({"op": "hello", "version": VERSION, "root": settings.root}, b"", deadline, before=bundle())
@@ -44,7 +44,7 @@ class AgentChannel:
             if message.header.get("id") != self._last_id:
                 raise ProtocolError(f"{self.host} answered another question")
             return message
-        except (TimeoutError, ConnectionError) as error:
+        except OSError as error:
             self.close()
             raise HostUnreachable(self.host, f"{error}{self._noise()}") from error
         except (HostError, ProtocolError):

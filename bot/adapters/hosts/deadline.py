@@ -11,11 +11,7 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.began_s = time.monotonic()
-        self.at_s = self.began_s + seconds
-
-    def spent_s(self) -> float:
-        return time.monotonic() - self.began_s
+        self.at_s = time.monotonic() + seconds
 
     def left_s(self) -> float:
         """Seconds left. Raises TimeoutError when there are none."""

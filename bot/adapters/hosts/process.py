@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from typing import IO
 
 from bot.adapters.hosts.deadline import Deadline
 
@@ -30,32 +31,32 @@ class ProcessPipe:
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
-        os.set_blocking(self.stdin.fileno(), False)
-        os.set_blocking(self.stdout.fileno(), False)
+        for handle in (self.stdin.fileno(), self.stdout.fileno()):
+            os.set_blocking(handle, False)
 
     def send(self, data: bytes, deadline: Deadline) -> None:
         rest = memoryview(data)
         while rest:
-            self._wait(self.stdin.fileno(), select.POLLOUT, deadline)
-            try:
-                rest = rest[os.write(self.stdin.fileno(), rest[:_PIECE]) :]
-            except BlockingIOError:
-                continue
+            handle = self._wait(self.stdin, select.POLLOUT, deadline)
+            with contextlib.suppress(BlockingIOError):
+                rest = rest[os.write(handle, rest[:_PIECE]) :]
 
     def receive(self, deadline: Deadline) -> bytes:
         while True:
-            self._wait(self.stdout.fileno(), select.POLLIN, deadline)
-            try:
-                return os.read(self.stdout.fileno(), _PIECE)
-            except BlockingIOError:
-                continue
+            handle = self._wait(self.stdout, select.POLLIN, deadline)
+            with contextlib.suppress(BlockingIOError):
+                return os.read(handle, _PIECE)
 
     @staticmethod
-    def _wait(handle: int, event: int, deadline: Deadline) -> None:
+    def _wait(file: IO[bytes], event: int, deadline: Deadline) -> int:
+        """Until the file's handle, which is returned, can be used. Raises TimeoutError, ConnectionError."""
         poll = select.poll()
-        poll.register(handle, event)
-        while not poll.poll(deadline.left_s() * 1000):
-            pass
+        while True:
+            if file.closed:
+                raise ConnectionError("closed by ourselves")
+            poll.register(file.fileno(), event)
+            if poll.poll(deadline.left_s() * 1000):
+                return file.fileno()
 
     def close(self) -> None:
         self.stdin.close()

@@ -106,7 +106,7 @@ def test_the_order_survives_the_one_who_gave_it(open_local: OpenLocal) -> None:
     host = open_local()
     spec = shell("trap '' TERM; while :; do sleep 0.1; done")
     host.launch(spec, {})
-    channel = AgentChannel.open("here", host._link, host.settings, Deadline(20))
+    channel = AgentChannel.open("here", host.channels.link, host.settings, Deadline(20))
     with pytest.raises(HostUnreachable):
         channel.call({"op": "kill", "attempt": spec.attempt, "token": spec.token, "grace_s": 1.0}, b"", Deadline(0.5))
     assert ended(host, spec).state == CANCELLED

@@ -15,9 +15,10 @@ from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.process import ProcessPipe
 from bot.errors import HostError, LaunchFailed
 from runner.protocol.files import read_json
+from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import ABSENT, CANCELLED, EXITED, RUNNING
 from tests.fault.hosts.conftest import OpenLocal
-from tests.hosting.attempts import ended, see, shell
+from tests.hosting.attempts import AT_THE_GATE, ended, see, shell
 from tests.hosting.disks import empty, fill, small_disk
 
 
@@ -39,11 +40,16 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+def let_go(disk: Path, spec: AttemptSpec) -> None:
+    (disk / "root/attempts" / spec.attempt / "out/go").touch()
+
+
 def test_the_exit_code_is_kept_when_the_disk_fills_during_the_attempt(open_local: OpenLocal, disk: Path) -> None:
     host = open_local(disk / "root")
-    spec = shell("sleep 0.7; echo lost words; exit 9")
+    spec = shell(f"{AT_THE_GATE} echo lost words; exit 9")
     host.launch(spec, {})
     fill(disk)
+    let_go(disk, spec)
     view = ended(host, spec)
     assert (view.state, view.rc) == (EXITED, 9)
     assert read_json(str(disk / "root/attempts" / spec.attempt / "exit.json"))["by"] == "supervisor"
@@ -51,11 +57,12 @@ def test_the_exit_code_is_kept_when_the_disk_fills_during_the_attempt(open_local
 
 def test_the_wrapper_keeps_it_too(open_local: OpenLocal, disk: Path) -> None:
     host = open_local(disk / "root")
-    spec = shell("sleep 0.7; exit 9")
+    spec = shell(f"{AT_THE_GATE} exit 9")
     host.launch(spec, {})
     fill(disk)
     started = read_json(str(disk / "root/attempts" / spec.attempt / "started.json"))
     os.kill(started["supervisor"]["pid"], signal.SIGKILL)
+    let_go(disk, spec)
     view = ended(host, spec)
     assert (view.state, view.rc) == (EXITED, 9)
 

@@ -17,9 +17,9 @@ from runner.protocol.files import read_json
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import ABSENT, EXITED, LOST, RUNNING
 from tests.fault.hosts.conftest import OpenLocal
-from tests.hosting.attempts import ended, eventually, see, shell
+from tests.hosting.attempts import AT_THE_GATE, ended, eventually, see, shell
 
-COUNTED = 'echo started >> "$OUT/starts"; sleep %s; exit 5'
+COUNTED = 'echo started >> "$OUT/starts";'
 
 
 def starts(host: AgentHost) -> int:
@@ -27,8 +27,12 @@ def starts(host: AgentHost) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def counted(seconds: float) -> AttemptSpec:
-    return shell(COUNTED % seconds, out="{root}/data")
+def counted(rest: str = "exit 5") -> AttemptSpec:
+    return shell(f"{COUNTED} {rest}", out="{root}/data")
+
+
+def let_go(host: AgentHost) -> None:
+    (Path(host.settings.root) / "data/go").touch()
 
 
 def test_every_step_of_a_launch_is_named() -> None:
@@ -39,7 +43,7 @@ def test_every_step_of_a_launch_is_named() -> None:
 
 @pytest.mark.slow
 def test_twenty_launches_at_once_start_one_process(open_local: OpenLocal) -> None:
-    spec, pids, lock = counted(1.0), [], threading.Lock()
+    spec, pids, lock = counted(f"{AT_THE_GATE} exit 5"), [], threading.Lock()
 
     def launch() -> None:
         view = open_local().launch(spec, {})
@@ -53,13 +57,14 @@ def test_twenty_launches_at_once_start_one_process(open_local: OpenLocal) -> Non
         thread.join()
     assert len(pids) == 20 and len(set(pids)) == 1
     host = open_local()
+    let_go(host)
     assert ended(host, spec).rc == 5
     assert starts(host) == 1
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_death_at_any_step_never_leads_to_two_starts(open_local: OpenLocal, step: str) -> None:
-    spec = counted(0.1)
+    spec = counted()
     doomed = open_local(**{VARIABLE: step})
     with contextlib.suppress(HostError):
         doomed.launch(spec, {})
@@ -76,7 +81,7 @@ def test_a_death_at_any_step_never_leads_to_two_starts(open_local: OpenLocal, st
 
 
 def test_only_a_death_between_record_and_release_loses_an_attempt(open_local: OpenLocal) -> None:
-    spec = counted(0.1)
+    spec = counted()
     with pytest.raises(HostError):
         open_local(**{VARIABLE: "no such step"}).launch(shell("true", cwd="/nowhere"), {})
     open_local(**{VARIABLE: "supervisor.started"}).launch(spec, {})
@@ -87,39 +92,43 @@ def test_only_a_death_between_record_and_release_loses_an_attempt(open_local: Op
 @pytest.mark.parametrize("when", ["during", "after"])
 def test_a_launch_whose_answer_was_lost_is_repeated_in_vain(open_local: OpenLocal, when: str) -> None:
     host = open_local()
-    spec = counted(0.5)
-    channel = AgentChannel.open("here", host._link, host.settings, Deadline(20))
+    spec = counted(f"{AT_THE_GATE} exit 5")
+    channel = AgentChannel.open("here", host.channels.link, host.settings, Deadline(20))
     ask = {"op": "launch", "spec": spec.to_json()}
     with pytest.raises(HostError):
         channel.call(ask, b"", Deadline(0.002))  # nobody hears the answer
     if when == "after":
-        eventually(lambda: see(host, spec).state, lambda state: state in (ABSENT, EXITED))
+        eventually(lambda: see(host, spec).state, lambda state: state == RUNNING)
+        let_go(host)
+        ended(host, spec)
     view = host.launch(spec, {})
-    assert view.state in (RUNNING, EXITED)
+    assert view.state == (RUNNING if when == "during" else EXITED)
+    let_go(host)
     assert ended(host, spec).rc == 5
     assert starts(host) == 1
 
 
 def test_the_agent_may_be_killed_while_attempts_run(open_local: OpenLocal) -> None:
     host = open_local()
-    spec = counted(1.0)
+    spec = counted(f"{AT_THE_GATE} exit 5")
     host.launch(spec, {})
-    host.poll([])
-    assert host._poll_channel is not None
-    os.kill(host._poll_channel.pipe.process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+    for channel in host.channels.idle:
+        os.kill(channel.pipe.process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
     assert see(host, spec).state == RUNNING  # by a new agent, without a word of trouble
+    let_go(host)
     assert ended(host, spec).rc == 5
 
 
 def test_a_supervisor_that_is_killed_loses_neither_process_nor_exit_code(open_local: OpenLocal) -> None:
     host = open_local()
-    spec = counted(0.7)
+    spec = counted(f"{AT_THE_GATE} exit 5")
     host.launch(spec, {})
     started = read_json(f"{host.settings.root}/attempts/{spec.attempt}/started.json")
     os.kill(started["supervisor"]["pid"], signal.SIGKILL)
     view = eventually(lambda: see(host, spec), lambda view: view.why != "")
     assert (view.state, view.why) == (RUNNING, "its supervisor is gone")
     assert host.launch(spec, {}).pid == started["pid"]
+    let_go(host)
     view = ended(host, spec)
     assert (view.state, view.rc) == (EXITED, 5)
     assert starts(host) == 1

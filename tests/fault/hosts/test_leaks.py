@@ -64,7 +64,7 @@ def test_connections_are_replaced_before_they_have_carried_too_much(
     seen: set[int] = set()
     for _ in range(6):
         host.poll([])
-        shared: Shared = host._link._shared  # type: ignore[attr-defined]
+        shared: Shared = host.channels.link._shared  # type: ignore[attr-defined]
         seen.add(id(shared.connection))
         assert host.fetch(str(big), 1 << 20) == big.read_bytes()
     assert len(seen) >= 3

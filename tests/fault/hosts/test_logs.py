@@ -56,17 +56,17 @@ def test_a_truncated_log_starts_anew(local: AgentHost) -> None:
 
 def test_a_line_of_thirty_megabytes_costs_the_agent_little(local: AgentHost) -> None:
     local.poll([])
-    agent = local._poll_channel.pipe.process.pid  # type: ignore[union-attr, attr-defined]
+    agent = local.channels.idle[0].pipe.process.pid  # type: ignore[attr-defined]
     spec = written(local, b"y" * (30 << 20))
     see(local, spec, 0)
-    before = private_bytes(agent)
+    before = resident_bytes(agent)
     for offset in (0, 10 << 20, (30 << 20) - 5):
         view = see(local, spec, offset, 1 << 16)
         assert len(view.log) == min(1 << 16, (30 << 20) - offset)
     local.kill(spec.attempt, spec.token, 0)
     view = see(local, spec)
     assert len(view.log_tail) < 500 and view.log_tail.endswith("characters)")
-    assert private_bytes(agent) - before < 5 << 20
+    assert resident_bytes(agent) - before < 5 << 20
 
 
 def test_the_tail_is_clean(local: AgentHost) -> None:
@@ -88,6 +88,6 @@ def test_a_fast_writer_never_breaks_a_poll(local: AgentHost) -> None:
     local.kill(spec.attempt, spec.token, 0)
 
 
-def private_bytes(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(line.split()[1]) << 10 for line in rollup.splitlines() if line.startswith("Private_"))
+    return next(int(line.split()[1]) << 10 for line in rollup.splitlines() if line.startswith("Rss"))
