@@ -33,11 +33,16 @@ def cancel(root: Root, name: str, token: str, grace_s: float) -> List[int]:
     if look(attempt, token).over:
         return []
     order(attempt, {"token": token, "grace_s": grace_s, "at": utc_now()})
-    if not optional(attempt.started) and marked(attempt):
+    if not is_job(attempt) and not optional(attempt.started) and marked(attempt):
         return []
     now_s = time.monotonic()
     give_up_s, wake_s = now_s + grace_s + SLACK_S, now_s
     while now_s < give_up_s:
+        if is_job(attempt):
+            from runner.agent.jobs import end_job  # only where there is Slurm
+
+            end_job(attempt, token, grace_s)
+            return []
         state = look(attempt, token)
         if state.over:
             return []
@@ -48,6 +53,11 @@ def cancel(root: Root, name: str, token: str, grace_s: float) -> List[int]:
         time.sleep(0.05)
         now_s = time.monotonic()
     return tree(token, look(attempt, token))
+
+
+def is_job(attempt: AttemptDir) -> bool:
+    """Whether Slurm has it, or may have it; a launch that is under way can make it so at any moment."""
+    return os.path.exists(attempt.slurm)
 
 
 def order(attempt: AttemptDir, record: Dict[str, Any]) -> None:

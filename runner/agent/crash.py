@@ -23,6 +23,9 @@ STEPS = (
     "supervisor.renamed",
 )
 
+# The same for a launch by Slurm.
+SUBMIT_STEPS = ("submit.intended", "submit.accepted", "submit.noted")
+
 
 def reach(step: str) -> None:
     """Kill this process if the variable names `step`."""

@@ -50,6 +50,11 @@ class Agent:
 
     def launch(self, ask: Dict[str, Any], body: bytes) -> Reply:
         spec = AttemptSpec.from_json(ask["spec"])
+        if ask.get("slurm") is not None:
+            from runner.agent.submit import submit  # only where there is Slurm
+
+            submit(self.root, spec, ask.get("secrets") or {}, ask.get("env") or {}, ask["slurm"], body)
+            return Reply({"attempt": to_json(self.view(PollAsk(spec.attempt, spec.token)))})
         if spec.gpus and self.view(PollAsk(spec.attempt, spec.token)).state == ABSENT:
             busy = strangers(self.gpus.now(timeout_s=5.0), spec.gpus)
             if busy:
@@ -100,6 +105,11 @@ class Agent:
             size = os.fstat(file.fileno()).st_size
             return Reply({"size": size}, file.read(max(0, min(int(ask["max_bytes"]), FETCH_MAX))))
 
+    def partitions(self, ask: Dict[str, Any], body: bytes) -> Reply:
+        from runner.agent.slurm import Cluster
+
+        return Reply({"partitions": Cluster(ask["bin"], ask["conf"]).partitions()})
+
     def operation(self, name: str) -> Callable[[Dict[str, Any], bytes], Reply]:
         known = {
             "hello": self.hello,
@@ -109,6 +119,7 @@ class Agent:
             "ship": self.ship,
             "gc": self.gc,
             "fetch": self.fetch,
+            "partitions": self.partitions,
         }
         if name not in known:
             raise ProtocolError("no operation is called %r" % name)

@@ -32,6 +32,10 @@ def look(attempt: AttemptDir, token: str) -> State:
     for record in (spec, started):
         if record is not None and record.get("token") != token:
             return State(view.ABSENT, "the attempt was launched with another token")
+    if os.path.exists(attempt.slurm):
+        from runner.agent.jobs import job_state  # only where there is Slurm
+
+        return job_state(attempt, token, started)
     ended = exits.read_exit(attempt)
     if ended is not None:
         return ending(started, ended)

@@ -64,7 +64,7 @@ def read_file(path: str, problems: List[str]) -> Optional[Dict[str, Any]]:
 
 def cpu_seconds(state: State, table: List[Stat]) -> Optional[float]:
     """CPU time of the whole tree so far, of ended processes too while the supervisor lives."""
-    if state.started is None:
+    if state.started is None or state.started["boot_id"] != boot_id():  # on a node of the cluster: not seen from here
         return None
     supervisor = state.started["supervisor"]
     top = supervisor if alive(supervisor, boot_id()) else state.started

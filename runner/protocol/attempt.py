@@ -74,3 +74,23 @@ class AttemptDir:
     def wrapper_reserve(self) -> str:
         """The wrapper's own record: at the end it is renamed to this name with `.<rc>` behind it."""
         return os.path.join(self.path, "wrapper.rc")
+
+    @property
+    def slurm(self) -> str:
+        """There when the attempt is a Slurm job: how its controller is asked, and what it said in the end."""
+        return os.path.join(self.path, "slurm.json")
+
+    @property
+    def job(self) -> str:
+        """What the job has to do, resolved where it was submitted."""
+        return os.path.join(self.path, "job.json")
+
+    @property
+    def program(self) -> str:
+        """The supervisor as a program, for the job's node."""
+        return os.path.join(self.path, "job.py")
+
+    @property
+    def job_claim(self) -> str:
+        """Made by the one job that does the attempt, should Slurm ever start two."""
+        return os.path.join(self.path, "job.claim")

@@ -18,12 +18,29 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class SlurmTask:
+    """What a Slurm job is given. `srun`: every task runs the command, else the first node alone does.
+
+    An empty `partition` means the host's, or the cluster's default; `options` are further ones of sbatch.
+    """
+
+    partition: str = ""
+    nodes: int = 1
+    tasks_per_node: int = 1
+    cpus_per_task: Optional[int] = None
+    gpus_per_node: int = 0
+    srun: bool = False
+    options: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class AttemptSpec:
     """One remote launch of a stage.
 
     `argv`, the values of `env`, `cwd` and `out` may hold PLACEHOLDERS, which the agent replaces by host paths.
     `secrets` are names alone: their values travel apart and reach the process as environment, never a file.
     `out` is the stage's data folder (kept across attempts); None means the attempt's own `out/`.
+    `slurm` counts on hosts whose attempts are Slurm jobs.
     """
 
     attempt: str
@@ -42,6 +59,7 @@ class AttemptSpec:
 
     def to_json(self) -> Dict[str, Any]:
         return dict(asdict(self), version=VERSION)
+    slurm: Optional[SlurmTask] = None
 
     @staticmethod
     def from_json(value: Dict[str, Any]) -> "AttemptSpec":
@@ -54,3 +72,4 @@ class AttemptSpec:
             return AttemptSpec(**body)
         except TypeError as error:
             raise ProtocolError("spec does not fit: %s" % error) from error
+            body["slurm"] = SlurmTask(**body["slurm"]) if body.get("slurm") else None

@@ -14,7 +14,8 @@ EXITED = "exited"
 LOST = "lost"  # another boot, or the process gone without a record
 CANCELLED = "cancelled"  # ended by an order
 UNREADABLE = "unreadable"  # its records are damaged or of another version: nothing is known, `why` says what
-STATES = (ABSENT, QUEUED, STARTED, RUNNING, EXITED, LOST, CANCELLED, UNREADABLE)
+UNREACHABLE = "unreachable"  # what runs it (Slurm's controller) gives no answer: nothing is known
+STATES = (ABSENT, QUEUED, STARTED, RUNNING, EXITED, LOST, CANCELLED, UNREADABLE, UNREACHABLE)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import runner.protocol
 
 _PACKAGES = ("runner", "runner.protocol", "runner.agent")
-_START = "\ninstall({sources!r})\nfrom runner.agent.serve import main\nmain()\n"
+_START = "\ninstall({sources!r})\nfrom runner.agent.{entry} import main\nmain()\n"
 
 # One line without single quotes, backslashes or exclamation marks within its reach of any login shell's quoting.
 _BOOT = (
@@ -20,6 +20,16 @@ _BOOT = (
 @cache
 def bundle() -> bytes:
     """A compressed program: the loader, all modules as text, and the start of the serve loop."""
+    return zlib.compress(program("serve"), 9)
+
+
+@cache
+def job_program() -> bytes:
+    """The program of a Slurm job: all modules as text, and the start of one attempt's supervisor."""
+    return program("job")
+
+
+def program(entry: str) -> bytes:
     top = Path(runner.protocol.__file__).parent.parent
     sources: dict[str, tuple[bool, str]] = {}
     for package in _PACKAGES:
@@ -30,7 +40,7 @@ def bundle() -> bytes:
                 if file.stem != "__init__":
                     sources[f"{package}.{file.stem}"] = (False, file.read_text("utf-8"))
     loader = sources.pop("runner.agent.loader")[1]
-    return zlib.compress((loader + _START.format(sources=sources)).encode("utf-8"), 9)
+    return (loader + _START.format(sources=sources, entry=entry)).encode("utf-8")
 
 
 def command(python: str) -> str:

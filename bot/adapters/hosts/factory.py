@@ -7,13 +7,15 @@ from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.local import LocalLink
 from bot.adapters.hosts.pipe import Link
 from bot.adapters.hosts.settings import HostSettings
+from bot.adapters.hosts.slurm import SlurmHost
 
 
 def open_host(name: str, settings: HostSettings) -> AgentHost:
     """Connects to nothing yet: the first call does."""
     if settings.kind in ("local", "embedded"):
         settings = on_this_machine(settings)
-    return AgentHost(name, open_link(name, settings), settings)
+    kind = AgentHost if settings.slurm is None else SlurmHost
+    return kind(name, open_link(name, settings), settings)
 
 
 def on_this_machine(settings: HostSettings) -> HostSettings:

@@ -8,6 +8,19 @@ Kind = Literal["ssh", "openssh", "local", "embedded"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class SlurmSettings:
+    """How jobs are submitted there. Empty: the cluster's default, the PATH, Slurm's own configuration."""
+
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    options: tuple[str, ...] = ()  # further ones of sbatch
+    bin: str = ""
+    conf: str = ""
+    python: str = "python3"  # on the nodes: 3.8 or later, nothing installed
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostSettings:
     """One host of the configuration. Paths on this machine may start with `~`; `root` and `python` are the host's."""
 
@@ -22,3 +35,4 @@ class HostSettings:
     state: str | None = None  # embedded: where its keys lie; None: `sshd` in the root
     call_s: float = 12.0  # a poll, reconnecting included
     launch_s: float = 45.0
+    slurm: SlurmSettings | None = None  # attempts are jobs

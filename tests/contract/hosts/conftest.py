@@ -9,6 +9,7 @@ from bot.adapters.hosts import HostSettings, open_host
 from bot.adapters.hosts.embedded import embedded_route, find_sshd
 from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.ssh import SshLink
+from tests.hosting.slurm import Slurm, why_not
 from tests.hosting.sshd import Sshd
 
 needs_sshd = pytest.mark.skipif(not find_sshd(), reason="no sshd here: apt-get install openssh-server")
@@ -16,6 +17,7 @@ KINDS = [
     pytest.param("local"),
     pytest.param("embedded-python"),
     *(pytest.param(kind, marks=[pytest.mark.sshd, needs_sshd]) for kind in ("embedded", "ssh", "openssh")),
+    pytest.param("slurm", marks=[pytest.mark.slow, pytest.mark.skipif(bool(why_not()), reason=why_not())]),
 ]
 
 
@@ -26,11 +28,20 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     running.stop()
 
 
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    running = Slurm(tmp_path_factory.mktemp("slurm"))
+    yield running
+    running.stop()
+
+
 @pytest.fixture(params=KINDS)
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AgentHost]:
     root = tmp_path / "root with 'quotes' and $(blanks)"
     if request.param in ("ssh", "openssh"):
         opened = open_host("box", request.getfixturevalue("sshd").settings(request.param, root))
+    elif request.param == "slurm":
+        opened = request.getfixturevalue("slurm").host(root)
     elif request.param == "embedded-python":
         settings = HostSettings(kind="embedded", root=str(root))
         opened = AgentHost("box", SshLink("box", embedded_route(tmp_path / "keys", sshd="")), settings)

@@ -136,9 +136,11 @@ def test_a_damaged_file_is_named_and_hides_nothing(host: AgentHost) -> None:
 
 
 def test_secrets_reach_the_process_and_no_file(host: AgentHost) -> None:
-    spec = shell('test "$HF_TOKEN" = "hf_$(echo c2VjcmV0 | base64 -d)" && sleep 0.5', secrets=["HF_TOKEN"])
-    pid = host.launch(spec, {"HF_TOKEN": "hf_secret", "OTHER": "never asked for"}).pid
+    spec = shell(f'test "$HF_TOKEN" = "hf_$(echo c2VjcmV0 | base64 -d)" && {AT_THE_GATE} :', secrets=["HF_TOKEN"])
+    host.launch(spec, {"HF_TOKEN": "hf_secret", "OTHER": "never asked for"})
+    pid = eventually(lambda: see(host, spec).pid, bool)
     assert b"hf_secret" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    (root_of(host) / "attempts" / spec.attempt / "out/go").touch()
     assert ended(host, spec).rc == 0
     files = [path for path in root_of(host).rglob("*") if path.is_file()]
     assert files and not any(b"hf_secret" in path.read_bytes() for path in files)
