@@ -25,7 +25,7 @@ def header(**tensors):
 
 @contextlib.contextmanager
 def placed(path):
-    """A handle to write to; by temp file, fsync and rename it is `path` when the block ends. Nothing is left of a failure."""
+    """A handle to write to. Whole at the end of the block it is `path` (fsync, rename); else nothing is left of it."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temp = path.with_name(f".tmp-{path.name}")
