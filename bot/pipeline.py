@@ -37,8 +37,8 @@ class _Param(_Strict):
     def _fits(self) -> "_Param":
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"low {self.low} is above high {self.high}")
-        if self.type == "choice" and not self.choices:
-            raise ValueError("a choice needs `choices`")
+        if self.type in ("choice", "names") and not self.choices:
+            raise ValueError(f"{self.type} needs `choices`")
         if self.chat and self.type in ("int", "float") and (self.low is None or self.high is None):
             raise ValueError("what chat may change needs `low` and `high`")
         if self.default is not None:
@@ -155,6 +155,7 @@ class _Stage(_Strict):
     estimate: _Estimate = _Estimate()
     budget: _Budget = _Budget()
     wall_s: float | None = Field(None, gt=0)
+    stall_s: float | None = Field(900, ge=30)
 
     @model_validator(mode="after")
     def _one_command(self) -> "_Stage":
@@ -183,6 +184,7 @@ class _Stage(_Strict):
             estimate=Estimate(**self.estimate.model_dump()),
             budget=Budget(**self.budget.model_dump()),
             wall_s=self.wall_s,
+            stall_s=self.stall_s,
         )
 
 
@@ -231,13 +233,15 @@ def check_value(param: core.Param, value: core.Value | None) -> None:
         "float": (int, float),
         "str": (str,),
         "choice": (str,),
+        "names": (str,),
         "bool": (bool,),
         "gpus": (tuple,),
     }
     fits = isinstance(value, kinds[param.type]) and (param.type == "bool") == isinstance(value, bool)
     if not fits:
         raise ValueError(f"{param.name} {value!r} is no {param.type}")
-    if param.choices and value not in param.choices:
+    named = str(value).split(",") if param.type == "names" else [value]
+    if param.choices and not set(named) <= set(param.choices):
         raise ValueError(f"{param.name} {value!r} is none of {', '.join(param.choices)}")
     if isinstance(value, int | float) and not isinstance(value, bool):
         if param.low is not None and value < param.low:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import time
 from typing import Literal
 
-ParamType = Literal["int", "float", "str", "choice", "gpus", "bool"]
+ParamType = Literal["int", "float", "str", "choice", "names", "gpus", "bool"]  # names: some of the choices, "a,b"
 Value = int | float | str | bool | tuple[int, ...]
 
 
@@ -99,6 +99,7 @@ class StageSpec:
     estimate: Estimate = field(default_factory=Estimate)
     budget: Budget = field(default_factory=Budget)
     wall_s: float | None = None
+    stall_s: float | None = 900.0  # idle for so long, it is said to be stuck
 
     def param(self, name: str) -> Param | None:
         """The setting of that name or alias."""
@@ -146,6 +147,11 @@ class Pipeline:
         rest = self.stages[i + 1 :]
         until = next((k for k, stage in enumerate(rest) if stage.gate), len(rest))
         return (self.stages[i], *rest[:until])
+
+
+def suites_of(stage: StageSpec) -> Param | None:
+    """The setting that names what a benchmark is run on, where chat may choose it."""
+    return next((p for p in stage.params if p.type == "names" and p.chat), None)
 
 
 def settings_of(stage: StageSpec, overrides: dict[str, Value]) -> dict[str, Value]:

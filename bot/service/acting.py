@@ -1,8 +1,6 @@
 """Orders carried out: from what was understood to a step of the run, in one transaction with its audit entry."""
 
 import secrets
-from collections.abc import Mapping
-from typing import Any
 
 from bot.core import events
 from bot.core.cards import say
@@ -13,6 +11,7 @@ from bot.core.model import Phase, Run
 from bot.core.pipeline import Value
 from bot.core.reading.intent import Intent, Kind
 from bot.core.summary import found
+from bot.core.wanted import as_values, wanted
 from bot.service import context
 from bot.service.desk import Desk
 from bot.service.outcome import TERMINAL, Outcome
@@ -62,7 +61,7 @@ class Acting:
         desk, event = self._desk, out.event
         at, by, undo_s = desk.clock.now(), event.user, desk.config.undo_s
         said = None if event.team == TERMINAL or event.kind != "message" else (event.channel, event.ts)
-        values = settings(intent.set)
+        values = wanted(intent, desk.pipeline(run))
         asked = run.question is not None and run.question.asked_of == by
         match intent.kind:
             case Kind.ADVANCE:
@@ -98,7 +97,7 @@ class Acting:
             out.whispers.append(say(f"Only {who_may(desk)} may start a run. Nothing was changed."))
             out.text, out.mark = "refused: start not allowed", REFUSED
             return
-        run = self._plan(wanted[0].name, settings(intent.set), out)
+        run = self._plan(wanted[0].name, as_values(intent.set), out)
         out.text, out.mark = f"done: planned {run.id}", DONE
         out.carried += 1
 
@@ -123,11 +122,6 @@ class Acting:
             desk.kick()
             return run
         raise RuntimeError("no free run number")
-
-
-def settings(values: Mapping[str, Any]) -> dict[str, Value]:
-    """Values of a reading as settings of a stage."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _names(said: str, name: str) -> bool:

@@ -13,10 +13,11 @@ from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline, Value
 from bot.core.summary import found, words
 from bot.core.summary.gate import stripped
+from bot.core.wanted import as_values
 from bot.errors import CommandError
 from bot.pipeline import check_value
 from bot.service import context, views
-from bot.service.acting import Acting, settings
+from bot.service.acting import Acting
 from bot.service.desk import Desk
 from bot.service.outcome import Outcome, answer_key
 from bot.service.polls import Polls
@@ -54,7 +55,7 @@ class Buttons:
             order = self._order(click, run, event.user)
         except (ValueError, KeyError, TypeError) as error:
             raise CommandError(f"That button cannot be used: {error}") from error
-        if self._acting.carry_out(order, run, out) and click.action not in _DRAWN_BY_THE_RUN:
+        if self._acting.carry_out(order, run, out):
             self._strip(event, click)
         return run, out
 
@@ -95,7 +96,7 @@ class Buttons:
 
     def _values(self, argument: str, run: Run) -> dict[str, Value]:
         """The settings that a button carries, checked once more against the pipeline."""
-        values = settings(json.loads(argument)) if argument.startswith("{") else {}
+        values = as_values(json.loads(argument)) if argument.startswith("{") else {}
         pipeline: Pipeline = self._desk.pipeline(run)
         for name, value in values.items():
             for param in [p for stage in pipeline.stages for p in stage.params if p.name == name]:
@@ -106,7 +107,7 @@ class Buttons:
         """The buttons of the card that was clicked are gone, once one was used."""
         posted = self._desk.store.posted_at(event.channel, event.ts)
         cards: list[Card] = self._desk.store.cards_of(posted.key) if posted else []
-        if posted is None or not cards:
+        if posted is None or not cards or (click.action in _DRAWN_BY_THE_RUN and not posted.key.startswith("answer/")):
             return
         now = self._desk.clock.now()
         said = f"{click.action} · by {words.person(event.user)} at {words.moment(now)}"

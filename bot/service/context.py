@@ -5,7 +5,7 @@ from datetime import datetime
 
 from bot.core.inbound import InboundEvent
 from bot.core.model import AttemptState, Phase, Run
-from bot.core.pipeline import Param, Pipeline, StageSpec
+from bot.core.pipeline import Param, Pipeline, StageSpec, suites_of
 from bot.core.reading import context as words
 from bot.core.reading.context import Context, ParamSpec, PipelineView, Place, RunView, StageView
 
@@ -49,7 +49,7 @@ def run_view(run: Run, pipeline: Pipeline, hosts: Sequence[str], now: datetime) 
         held_ago_s=(now - gate.held_at).total_seconds() if gate and gate.held_at else None,
         armed=run.armed is not None,
         params=param_specs(coming, hosts),
-        suites=(),
+        suites=tuple(name for spec in pipeline.stages if (p := suites_of(spec)) for name in p.choices),
     )
 
 
@@ -98,7 +98,7 @@ def stage_views(pipeline: Pipeline) -> tuple[StageView, ...]:
 
 def param_specs(stages: Sequence[StageSpec], hosts: Sequence[str]) -> tuple[ParamSpec, ...]:
     """What chat may set for these stages."""
-    return tuple(_param(p, spec.id) for spec in stages for p in spec.params if p.chat)
+    return tuple(_param(p, spec.id) for spec in stages for p in spec.params if p.chat and p.type != "names")
 
 
 def _param(param: Param, stage: str) -> ParamSpec:
@@ -143,6 +143,7 @@ def build(
     allowed: bool,
     card_is_last: bool,
     edited: words.EditedOrder | None,
+    which: words.PendingQuestion | None,
     now: datetime,
 ) -> Context:
     """Put the context of one event together."""
@@ -164,7 +165,7 @@ def build(
         speaker_is_bot=bool(event.bot_id),
         age_s=max(0.0, (now - event.at).total_seconds()),
         card_is_last=card_is_last,
-        question=question_of(asked, event.user, now) if asked else None,
+        question=question_of(asked, event.user, now) if asked else which,
         edited=edited,
         pipelines=tuple(pipeline_view(p, hosts) for p in pipelines.values()),
     )

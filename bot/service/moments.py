@@ -8,6 +8,7 @@ from bot.core.reading.context import Context, EditedOrder
 from bot.core.reading.intent import Intent, Kind
 from bot.service import context
 from bot.service.desk import Desk
+from bot.service.questions import which_asked
 
 _CARDS = ("/gate/", "/cancel/", "/remind/")
 _ANSWERS = "answer/"
@@ -23,9 +24,10 @@ def moment_of(desk: Desk, event: InboundEvent, thread_run: str | None, allowed: 
     runs = [run for run in desk.store.all_runs() if run.phase is not Phase.CANCELLED or run.id == thread_run]
     here = next((run for run in runs if run.id == thread_run), None)
     pipeline = desk.pipelines.get(here.pipeline) if here else None
+    around = [run for run in runs if event.channel_type == "im" or run.channel == event.channel]
     return context.build(
         event,
-        runs=[run for run in runs if event.channel_type == "im" or run.channel == event.channel],
+        runs=around,
         pipelines=desk.pipelines,
         hosts=desk.host_names(),
         thread_run=thread_run,
@@ -33,6 +35,7 @@ def moment_of(desk: Desk, event: InboundEvent, thread_run: str | None, allowed: 
         allowed=desk.role_of(event.user, pipeline) != "viewer" if allowed is None else allowed,
         card_is_last=_card_is_last(desk, event, thread_run),
         edited=_edited(desk, event, thread_run) if event.kind == "edit" else None,
+        which=which_asked(desk, event, around) if thread_run is None and event.kind == "message" else None,
         now=desk.clock.now(),
     )
 

@@ -18,6 +18,7 @@ from bot.service.desk import Desk
 from bot.service.moments import moment_of, note_spoken, thread_of
 from bot.service.outcome import TERMINAL, Outcome, seen_mark
 from bot.service.polls import Polls
+from bot.service.questions import note_which, settle_which
 from bot.service.roles import who_may
 
 log = logging.getLogger(__name__)
@@ -93,7 +94,9 @@ class Orders:
         out.intents = intents
         for intent in intents:
             self._act(intent, thread_run, out)
-        if thread_run and event.kind == "message":
+        if thread_run is None:
+            settle_which(desk, event, intents)
+        elif event.kind == "message":
             note_spoken(desk, event, thread_run, intents)
         return _run_of(intents, thread_run)
 
@@ -154,6 +157,8 @@ class Orders:
         pipeline = self._desk.pipeline(run) if run else None
         others = [(r, self._desk.pipeline(r)) for r in runs]
         now, said = self._desk.clock.now(), out.event.text
+        if run is None:
+            note_which(self._desk, out.event, intent)
         out.cards.append(asks.ask_card(intent, run, pipeline, now, said=said, others=others))
         out.text, out.mark = f"asked: {intent.why}", ASKED
 

@@ -25,6 +25,7 @@ class BenchOptions:
     train_prompts: tuple[Path, ...] = flags.option(
         "prompts or samples that trained the drafter (JSON lines, or a synth folder): none may be benchmarked", ()
     )
+    suites: tuple[str, ...] = flags.option("of the prompt files only those of these names (gsm8k is gsm8k.jsonl)", ())
     num_prompts: int = flags.option("prompts to use, shared evenly between the files; 0: all", 0)
     max_new_tokens: int = flags.option("tokens an answer at most", 128)
     rounds: int = flags.option("times that each server answers all prompts, at each concurrency", 3)

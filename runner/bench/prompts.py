@@ -31,6 +31,14 @@ class Prompt:
     input_ids: list[int]
 
 
+def choose_files(paths: Sequence[Path], suites: Sequence[str]) -> Sequence[Path]:
+    """The prompt files whose names without ending are asked for; all when none is. Raises DataError for another."""
+    known = {path.stem: path for path in paths}
+    if missing := [suite for suite in suites if suite not in known]:
+        raise DataError(f"no prompts named {', '.join(missing)}", f"there are: {', '.join(known)}")
+    return [known[suite] for suite in dict.fromkeys(suites)] or paths
+
+
 def choose_questions(paths: Sequence[Path], count: int) -> list[Question]:
     """`count` questions shared evenly between the files, each file's first ones; all when 0.
 

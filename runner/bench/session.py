@@ -14,7 +14,7 @@ from runner.bench.load import answer_all
 from runner.bench.picture import draw
 from runner.bench.probe import look_into
 from runner.bench.progress import ProgressReport
-from runner.bench.prompts import Prompt, choose_questions, find_trained, render, write_prompts
+from runner.bench.prompts import Prompt, choose_files, choose_questions, find_trained, render, write_prompts
 from runner.bench.records import BASELINE, DRAFTED, Record, RecordFile
 from runner.bench.report import Circumstances, summarise
 from runner.bench.schedule import Pass, plan_passes
@@ -50,7 +50,7 @@ def run(options: BenchOptions) -> dict[str, Any]:
 
 def prepare_prompts(options: BenchOptions) -> list[Prompt]:
     """Raises DataError when a prompt is among those that trained the drafter."""
-    questions = choose_questions(options.prompts, options.num_prompts)
+    questions = choose_questions(choose_files(options.prompts, options.suites), options.num_prompts)
     prompts = render(questions, load_tokenizer(options.target))
     trained = find_trained(questions, prompts, options.train_prompts)
     if trained:

@@ -277,7 +277,7 @@ class Room:
 
     def say(self, text: str, user: str = ADA, run: str | None = "r1", **more: Any) -> InboundEvent:
         """In the run's thread, or at top level where `run` is None; returns at once."""
-        return self.hear(self.event(text, user, self.head(run) if run else None, **more))
+        return self.hear(self.event(text, user, more.pop("thread", None) or (self.head(run) if run else None), **more))
 
     def tell(self, text: str, user: str = ADA, run: str | None = "r1", **more: Any) -> str:
         """The same, and wait for what became of it."""

@@ -97,9 +97,7 @@ def _by_id(message: Message, context: Context) -> Addressed:
     more = {"candidates": _candidates(context)}
     if missing:
         return Addressed(answer=Intent(kind=Kind.ASK, rule="no_such_run", why="unknown_run", more=more))
-    return Addressed(
-        answer=Intent(kind=Kind.ASK, rule="which_run", why="which_run", proposed=_proposed(message), more=more)
-    )
+    return Addressed(answer=_which(message, _candidates(context)))
 
 
 def _by_state(message: Message, context: Context) -> Addressed:
@@ -137,4 +135,12 @@ def _meant(message: Message) -> bool:
 
 def _which(message: Message, candidates: list[str]) -> Intent:
     more = {"candidates": candidates}
-    return Intent(kind=Kind.ASK, rule="which_run", why="which_run", proposed=_proposed(message), more=more)
+    given = {setting.name: setting.value for setting in message.settings if setting.value is not None}
+    return Intent(
+        kind=Kind.ASK,
+        rule="which_run",
+        why="which_run",
+        proposed=_proposed(message),
+        more=more,
+        carried={"set": given} if not any(setting.problem for setting in message.settings) else {},
+    )

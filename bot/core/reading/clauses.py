@@ -242,7 +242,9 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
             continue
         tag = _order_of(item, opening and not acts)
         opening = opening and item.has(*_OPENERS, Tag.MARK)
-        if item.has(Tag.NOT):
+        if item.has(Tag.BUT):
+            negated = False  # "not perfect but continue": what was negated is said before it
+        elif item.has(Tag.NOT):
             follows_order = bool(acts) and at == acts[-1].at + 1
             if follows_order:
                 acts[-1] = replace(acts[-1], negated=True)

@@ -6,8 +6,9 @@ Stage, model, host and parameter names are the pipeline's own, so nothing here k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 STALE_AFTER_S = 15 * 60.0
 
@@ -153,8 +154,8 @@ class PendingQuestion:
     """A question of the bot as the last message, unanswered.
 
     run: the run asked about (CANCEL_CONFIRM). candidates: run ids in the order they were numbered
-    (WHICH_RUN). proposed: the action that an answer would carry out. to_speaker: the question was
-    asked of this speaker; an answer of someone else is an ordinary message.
+    (WHICH_RUN). proposed: the action that an answer would carry out, with the values of `set`.
+    to_speaker: the question was asked of this speaker; an answer of someone else is an ordinary message.
     """
 
     kind: QuestionKind
@@ -162,6 +163,7 @@ class PendingQuestion:
     run: str | None = None
     candidates: tuple[str, ...] = ()
     to_speaker: bool = True
+    set: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,5 +214,6 @@ class Context:
 
     @property
     def addressed(self) -> bool:
-        """Whether the message is plainly said to the bot: in a run's thread, directly, or by mention."""
-        return self.place is not Place.CHANNEL or self.mentioned
+        """Whether the message is plainly said to the bot: in a run's thread, directly, by mention, or as an answer."""
+        answers = self.question is not None and self.question.to_speaker
+        return self.place is not Place.CHANNEL or self.mentioned or answers

@@ -34,6 +34,7 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
         return tuple(_decode(item, one, f"{where}[{at}]") for at, one in enumerate(value))
     if dataclasses.is_dataclass(kind):
         return _object(kind, value, where)
+    kind = origin or kind
     if issubclass(kind, StrEnum):
         try:
             return kind(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.core.reading.context import STALE_AFTER_S, Context, Event
-from bot.core.reading.intent import ACTIONS, Intent, Kind
+from bot.core.reading.intent import ACTIONS, Intent, Kind, Value
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 
@@ -28,7 +28,20 @@ def after_reading(intent: Intent, message: Message, context: Context) -> Intent:
 
 def _as_question(intent: Intent, rule: str, why: str, **more: object) -> Intent:
     proposed = intent.proposed or (intent.kind.value if intent.acts else None)
-    return Intent(kind=Kind.ASK, rule=rule, run=intent.run, set=intent.set, why=why, proposed=proposed, more=more)
+    return Intent(
+        kind=Kind.ASK,
+        rule=rule,
+        run=intent.run,
+        set=intent.set,
+        why=why,
+        proposed=proposed,
+        more=more,
+        carried=_carried(intent),
+    )
+
+
+def _carried(intent: Intent) -> dict[str, Value]:
+    return dict(intent.carried) or {"set": dict(intent.set), "suite": intent.more.get("suite", [])}
 
 
 def _stranger(intent: Intent, message: Message, context: Context) -> Intent:

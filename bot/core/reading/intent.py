@@ -49,6 +49,7 @@ class Intent:
     why: a code of why.REASONS, for ASK and IGNORE. proposed: what an ASK offers to do on one tap
     (a kind, "CANCEL+RETRY" or "EXTEND"). more: further arguments by name: view, lines, metric, with,
     mode, suite, candidates, named, thread, param, after_s, age_h, skips, then, waives, loses, ...
+    carried: what the proposed order would take with it, "set" and "suite"; for its button, no argument of the reading.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class Intent:
     why: str | None = None
     proposed: str | None = None
     more: Mapping[str, Value] = field(default_factory=dict)
+    carried: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def acts(self) -> bool:

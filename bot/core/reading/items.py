@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.core.reading.emoji import classify
 from bot.core.reading.fuzzy import closest, squeeze
@@ -46,7 +46,7 @@ class Item:
 
 def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
     """Read tokens left to right, the longest known form first; a name of this moment wins a tie."""
-    tokens = _cut_scripts(tokens)[:MAX_TOKENS]
+    tokens = _cut_is(_cut_scripts(tokens), names)[:MAX_TOKENS]
     words = [token.text if token.kind in ("word", "number") else "\0" for token in tokens]
     items: list[Item] = []
     slips = 0
@@ -75,6 +75,19 @@ def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:
             break
         if token.kind == "word" and token.text[0] >= "\u3040" and not "\uac00" <= token.text[0] <= "\ud7a3":
             out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text))
+        else:
+            out.append(token)
+    return out
+
+
+def _cut_is(tokens: Sequence[Token], names: Names) -> list[Token]:
+    """ "extraction's" is a name and an "is", where it is no word of its own."""
+    out: list[Token] = []
+    for token in tokens:
+        stem = token.text.removesuffix("'s")
+        known = stem in BASE.longest or stem in names.vocabulary.longest
+        if token.kind == "word" and stem != token.text and known and token.text not in BASE.longest:
+            out += [replace(token, text=stem), Token(kind="word", text="'s", spaced=False)]
         else:
             out.append(token)
     return out

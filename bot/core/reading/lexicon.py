@@ -118,7 +118,10 @@ ORDERS: dict[Tag, str] = {
     """,
     Tag.YES: "yes|yep|yup|yeah|yes please|affirmative",
     Tag.LGTM: "lgtm|looks good to me",
-    Tag.BEGIN: "start|begin|launch|kick off|kickoff|run|start up|spin up|fire up|trigger",
+    Tag.BEGIN: """
+        start|begin|launch|kick off|kickoff|run|start up|spin up|fire up|trigger|start it up|spin it up|fire it up
+        |kick it off|get it started|get it going
+    """,
     Tag.RESUME: """
         resume|unhold|un hold|unpause|un pause|release|lift hold|lift the hold|release the hold|pick up
     """,
@@ -334,7 +337,7 @@ CONTENT: dict[Tag, str] = {
         oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
         |by mistake|mistake|didn't mean to|did not mean to|mistyped|misclick|misclicked|never mind
         |nevermind|nvm|sorry|accident|accidentally|scratch that|disregard|oh no|oh shit|shit|fuck|argh
-        |typo
+        |typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another|meant the other
     """,
     Tag.BULK: """
         everything|all of them|all runs|all the runs|every run|all jobs|all of it|all the jobs|every job

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.core.reading import guards
 from bot.core.reading.address import Addressed, address
 from bot.core.reading.clauses import ORDER_TAGS, Clause
-from bot.core.reading.context import Context, Event, Phase, Place, QuestionKind, RunView
+from bot.core.reading.context import Context, Event, PendingQuestion, Phase, Place, QuestionKind, RunView
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message, parse
@@ -13,6 +15,7 @@ from bot.core.reading.names import collect
 from bot.core.reading.normalise import normalise
 from bot.core.reading.rules import failed, finished, gate, idle, pending, running
 from bot.core.reading.rules.moment import Moment, Rule, decide
+from bot.core.reading.settings import takes
 
 _RULES: dict[Phase, tuple[Rule, ...]] = {
     Phase.PLANNED: gate.RULES,
@@ -54,7 +57,7 @@ def _read(message: Message, context: Context) -> tuple[Intent, ...]:
         if answer is not None:
             return (answer,)
         if picked:
-            return tuple(_proceed(run, context) for run in picked)
+            return tuple(_proceed(run, question, context) for run in picked)
     if question is not None and kind is QuestionKind.CANCEL_CONFIRM:
         run = context.find(question.run)
         if run is not None and set(message.runs) <= {run.id}:
@@ -64,12 +67,21 @@ def _read(message: Message, context: Context) -> tuple[Intent, ...]:
     return _by_run(message, context)
 
 
-def _proceed(run_id: str, context: Context) -> Intent:
+def _proceed(run_id: str, question: PendingQuestion, context: Context) -> Intent:
     """The order that the question "which run?" was about, for the run that was picked."""
     run = context.find(run_id)
+    if question.proposed == Kind.CANCEL.value:
+        if run is None or not run.alive or run.phase is Phase.UNKNOWN:
+            why = "cannot_reach" if run is not None and run.alive else "nothing_running"
+            return Intent(kind=Kind.ASK, rule="picked_run_does_not_run", run=run_id, why=why, proposed="CANCEL")
+        return Intent(kind=Kind.CANCEL, rule="picked", run=run.id, stage=run.stage)
     if run is None or not run.at_gate or run.phase is Phase.BLOCKED:
         return Intent(kind=Kind.ASK, rule="picked_run_does_not_wait", run=run_id, why="not_waiting")
-    return Intent(kind=Kind.ADVANCE, rule="picked", run=run.id, from_stage=run.stage, to=run.gate_to)
+    if any(not takes(run.params, name, value) for name, value in question.set.items()):
+        return Intent(
+            kind=Kind.ASK, rule="picked_run_takes_no_such_value", run=run.id, why="out_of_range", set=question.set
+        )
+    return Intent(kind=Kind.ADVANCE, rule="picked", run=run.id, from_stage=run.stage, to=run.gate_to, set=question.set)
 
 
 def _by_run(message: Message, context: Context) -> tuple[Intent, ...]:
@@ -89,8 +101,12 @@ def _by_run(message: Message, context: Context) -> tuple[Intent, ...]:
 
 
 def _for_run(message: Message, run: RunView, context: Context) -> Intent:
-    intent = decide(_RULES[run.phase], Moment(message=message, run=run, context=context))
-    return intent or Intent(kind=Kind.IGNORE, rule="chatter", why="nothing_said")
+    moment = Moment(message=message, run=run, context=context)
+    intent = decide(_RULES[run.phase], moment) or Intent(kind=Kind.IGNORE, rule="chatter", why="nothing_said")
+    if intent.kind is not Kind.ASK or moment.problem is not None:
+        return intent
+    suites = list(dict.fromkeys(str(item.value) for item in message.items if item.has(Tag.SUITE)))
+    return replace(intent, carried={"set": moment.values, "suite": suites})
 
 
 def _parts(message: Message) -> dict[str, Message] | None:

@@ -158,6 +158,12 @@ def rebind(setting: Setting, own: Sequence[ParamSpec], stages: Sequence[str]) ->
     return _typed(spec, list(setting.texts)) if setting.texts else replace(setting, spec=spec)
 
 
+def takes(own: Sequence[ParamSpec], name: str, value: Any) -> bool:
+    """Whether one of these parameters has that name, and the value is within its bounds."""
+    numbers = value if isinstance(value, list) else [value]
+    return any(spec.name == name and all(_within(spec, number) for number in numbers) for spec in own)
+
+
 def _within(spec: ParamSpec, value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return True

@@ -22,6 +22,9 @@ _MACHINE = (  # what the machine shows is the answer
 )  # fmt: skip
 
 
+_MOST = 5  # buttons in a row
+
+
 def ask_card(
     intent: Intent,
     run: Run | None,
@@ -151,10 +154,11 @@ def _which(intent: Intent, others: Sequence[tuple[Run, Pipeline]], now: datetime
     lines += [f"• {found.line(run, pipeline, now)}" for run, pipeline in others]
     candidates = intent.more.get("candidates") or ()
     if others or candidates:
-        lines.append("Say it in the thread of the run, or with its id.")
+        answer = "Answer here with its id" if intent.why == "which_run" else "Say it with its id"
+        lines.append(f"{answer}, or say it in the run's own thread.")
     lines.append("_Nothing was changed._")
-    buttons = tuple(pick(run, pipeline) for run, pipeline in others if run.gate is not None)
+    buttons = tuple(made for run, pipeline in others if (made := pick(intent, run, pipeline)) is not None)[:_MOST]
     parts: list[Part] = [Text(text="\n".join(lines))]
-    if buttons and "ADVANCE" in (intent.proposed or ""):
+    if buttons:
         parts.append(Buttons(buttons=buttons))
     return Card(fallback=lines[0], parts=tuple(parts))

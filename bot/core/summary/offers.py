@@ -10,9 +10,10 @@ from bot.core.errors import WrongState
 from bot.core.machine.extension import extension
 from bot.core.model import Phase, Run
 from bot.core.mrkdwn import plain
-from bot.core.pipeline import Pipeline, Value
+from bot.core.pipeline import Pipeline, Value, suites_of
 from bot.core.reading.intent import Intent
 from bot.core.summary import words
+from bot.core.wanted import wanted
 
 _STOPPED = (Phase.FAILED, Phase.BLOCKED, Phase.CANCELLED)
 _AT_WORK = (Phase.RUNNING, Phase.VERIFYING)
@@ -29,9 +30,10 @@ def offers(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> tuple[But
 
 def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Button]:
     proposed, why = intent.proposed or "", intent.why or ""
-    at_work = run.phase in _AT_WORK
-    if "ADVANCE" in proposed and run.gate is not None and why != "out_of_range":
-        yield _advance(run, pipeline, dict(intent.set))
+    at_work, values = run.phase in _AT_WORK, wanted(intent, pipeline)
+    passes = "ADVANCE" in proposed or ("BENCH" in proposed and _before_bench(run, pipeline))
+    if passes and run.gate is not None and why != "out_of_range":
+        yield _advance(run, pipeline, values)
     if (
         "OVERRIDE" in proposed
         and run.gate is not None
@@ -57,7 +59,7 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
     if "CANCEL" in proposed and (at_work or run.phase is Phase.STARTING):
         yield button(_about(run, "cancel"), f"Cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
     if "BENCH" in proposed and run.phase is Phase.DONE and why != "out_of_range":
-        argument = f"{_current(run)}\n{_json(intent.set)}" if intent.set else _current(run)
+        argument = f"{_current(run)}\n{_json(values)}" if values else _current(run)
         yield button(Click(run=run.id, action="bench", version=run.version, argument=argument), "Bench again")
     if "HOLD" in proposed and run.gate is None and at_work:
         yield button(
@@ -67,11 +69,22 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
         yield button(Click(run=run.id, action="hold", version=run.gate.version), "Hold")
 
 
-def pick(run: Run, pipeline: Pipeline) -> Button:
-    """One of several runs."""
-    version = run.gate.version if run.gate else 0
-    title = pipeline.stage(run.gate.before if run.gate else run.at).title
-    return button(Click(run=run.id, action="advance", version=version), f"{run.id}: start {title}"[:_LABEL])
+def pick(intent: Intent, run: Run, pipeline: Pipeline) -> Button | None:
+    """What was ordered, for one of several runs; None where it is not to be had."""
+    proposed, values = intent.proposed or "", wanted(intent, pipeline)
+    if "CANCEL" in proposed and (run.phase in _AT_WORK or run.phase is Phase.STARTING):
+        return button(_about(run, "cancel"), f"{run.id}: cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
+    if run.gate is None or not ("ADVANCE" in proposed or ("OVERRIDE" in proposed and values)):
+        return None
+    chosen = words.settings(values).replace("`", "") if values else ""
+    argument = _json(values) if values else ""
+    if "OVERRIDE" in proposed:
+        return button(
+            Click(run=run.id, action="set", version=run.gate.version, argument=argument), f"{run.id}: {chosen}"[:_LABEL]
+        )
+    title = pipeline.stage(run.gate.before).title
+    label = f"{run.id}: start {title}" + (f" · {chosen}" if chosen else "")
+    return button(Click(run=run.id, action="advance", version=run.gate.version, argument=argument), label[:_LABEL])
 
 
 def waiver_reason(said: str) -> str:
@@ -89,6 +102,10 @@ def _advance(run: Run, pipeline: Pipeline, values: dict[str, Value]) -> Button:
     argument = _json(values) if values else ""
     click = Click(run=run.id, action="advance", version=gate.version, argument=argument)
     return button(click, f"Start {pipeline.stage(gate.before).title}{chosen}"[:_LABEL], "primary")
+
+
+def _before_bench(run: Run, pipeline: Pipeline) -> bool:
+    return run.gate is not None and any(suites_of(s) or s.verb == "bench" for s in pipeline.led_to(run.gate.before)[:1])
 
 
 def _arm(intent: Intent, run: Run, pipeline: Pipeline) -> Iterator[Button]:

@@ -72,7 +72,7 @@ def _same(result: dict[str, Any]) -> str:
 
 
 def _settings(attempt: Attempt, result: dict[str, Any]) -> str:
-    shown = {k: v for k, v in attempt.settings.items() if k in ("steps", "topk", "concurrency")}
+    shown = {k: v for k, v in attempt.settings.items() if k in ("suites", "steps", "topk", "concurrency")}
     return words.settings(shown).replace("`", "")
 
 

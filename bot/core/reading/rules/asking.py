@@ -92,7 +92,7 @@ def _show(moment: Moment, *, asked: bool) -> Intent | None:
     metric = next((item for item in message.items if item.has(Tag.METRIC)), None)
     if metric is not None and not message.has(Tag.BAD, Tag.NAN):
         return show("metric", moment, metric=str(metric.value))
-    if message.asked and message.named(Tag.PARAM):
+    if message.asked and any(item.has(Tag.PARAM) and not item.has(Tag.NOUN) for item in message.items):
         return show("plan", moment)
     if about or (message.asked and not unknown and any(asks(clause) for clause in message.clauses)):
         return show("summary", moment)
@@ -111,8 +111,8 @@ def _chosen(items: tuple[Item, ...]) -> Item | None:
 def _view(moment: Moment, item: Item) -> Intent:
     view = str(item.value)
     message = moment.message
-    if view == "eta" and (moment.run.phase in GATES or not moment.run.alive):
-        view = "summary"
+    if view == "eta":
+        view = _eta(moment)
     if view == "logs":
         counted = [parse_number(word.text) for word in message.items if word.has(Tag.NUMBER)]
         whole = [number for number in counted if isinstance(number, int) and 0 < number <= 10_000]
@@ -121,6 +121,14 @@ def _view(moment: Moment, item: Item) -> Intent:
         others = [run for run in message.runs if run != moment.run.id]
         return show(view, moment, **({"with": others[0]} if others else {}))
     return show(view, moment)
+
+
+def _eta(moment: Moment) -> str:
+    """How long a stage to come will take is in the plan; where nothing runs, nothing ends."""
+    named = [stage for clause in moment.message.clauses for stage in clause.stages()]
+    if any(moment.index(stage) > moment.index(moment.run.stage) for stage in named):
+        return "plan"
+    return "summary" if moment.run.phase in GATES or not moment.run.alive else "eta"
 
 
 def extension(moment: Moment) -> Answer:

@@ -18,7 +18,10 @@ def bench(moment: Moment) -> Answer:
     """An order to run the benchmark, with its suites and values; also after all stages are done."""
     message = moment.message
     starts = [act for act in moment.go if act.tag in (Tag.DO_STAGE, Tag.BEGIN, Tag.RETRY)]
+    suites = list(dict.fromkeys(str(item.value) for item in message.items if item.has(Tag.SUITE)))
     ordered = [act for act in starts if moment.is_bench(act.stage)]
+    if not ordered and suites and moment.is_bench(moment.run.gate_to):  # "continue with gsm8k"
+        ordered = [act for act in moment.go if act.stage is None]
     if not ordered:
         return None
     why = moment.objection()
@@ -28,10 +31,9 @@ def bench(moment: Moment) -> Answer:
         return ask(why, moment, "BENCH", **timing(moment, why))
     if moment.run.phase is Phase.BLOCKED:
         return None
-    strange = moment.setting_of_another_stage(ordered[0].stage)
+    strange = moment.setting_of_another_stage(ordered[0].stage or moment.run.gate_to)
     if strange is not None:
         return ask("unknown_param", moment, "BENCH", param=strange.name)
-    suites = list(dict.fromkeys(str(item.value) for item in message.items if item.has(Tag.SUITE)))
     return Intent(
         kind=Kind.BENCH,
         rule="",

@@ -148,6 +148,8 @@ def pass_the_gate(moment: Moment) -> Answer:
     strange = moment.setting_of_another_stage(*moment.coming)
     if strange is not None:
         return ask("unknown_param", moment, "ADVANCE", param=strange.name)
+    if moment.message.named(Tag.SUITE):  # said too early to be kept
+        return ask("not_ready", moment, "ADVANCE")
     return Intent(
         kind=Kind.ADVANCE,
         rule="",

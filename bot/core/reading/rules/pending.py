@@ -122,6 +122,7 @@ def _which(question: PendingQuestion, why: str = "which_run", picked: list[str] 
         why="which_run",
         proposed=question.proposed,
         more={"candidates": list(question.candidates)},
+        carried={"set": question.set},
     )
 
 

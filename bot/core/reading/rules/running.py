@@ -107,13 +107,14 @@ def hold_the_next_gate(moment: Moment) -> Answer:
 
 
 def possible_mistake(moment: Moment) -> Answer:
-    """ "oops" right after the speaker's own order."""
+    """ "oops" right after the speaker's own order; with a "wait" in it, waiting is what was said."""
     run, message = moment.run, moment.message
-    if not message.has(Tag.MISTAKE) and not message.find(Tag.UNDO):
+    if (not message.has(Tag.MISTAKE) and not message.find(Tag.UNDO)) or message.find(Tag.HOLD):
         return None
     own = run.started_by == moment.context.speaker and run.started_by is not None
     if own and run.started_ago_s is not None and run.started_ago_s <= JUST_STARTED_S:
-        return ask("possible_mistake", moment, "CANCEL")
+        taken_back = run.phase is Phase.STARTING and not message.named(Tag.UNKNOWN)  # it can be, and be said again
+        return hold(moment) if taken_back else ask("possible_mistake", moment, "CANCEL")
     return ask("question", moment, "CANCEL") if message.find(Tag.UNDO) else ignore("nothing_said")
 
 
@@ -204,9 +205,9 @@ RULES: tuple[Rule, ...] = (
     stop_it,
     asked_whether_to_wait,
     armed_later,
-    hold_the_next_gate,
     asking.extension,
     possible_mistake,
+    hold_the_next_gate,
     too_late_to_set,
     asked_whether_to_go,
     bench_too_early,

@@ -9,7 +9,7 @@ from bot.core.reading.rules.moment import Answer, Moment, ignore
 
 def stray_order_word(moment: Moment) -> Answer:
     """ "cancel my meeting", "the talk will continue": an order word in talk about something else."""
-    meant = moment.message.has(Tag.CONDITION, Tag.REPORT, Tag.HEDGE, Tag.TIME)
+    meant = moment.message.has(Tag.CONDITION, Tag.REPORT, Tag.HEDGE, Tag.TIME) and not _names(moment)
     return ignore("nothing_said") if moment.go and not meant and is_stray(moment) else None
 
 
@@ -25,6 +25,15 @@ def is_stray(moment: Moment) -> bool:
     told = any(count and _tells(clause) for clause, count in zip(order_clauses, strange, strict=True))
     leads = [clause.acts[0].at == 0 for clause in order_clauses]
     return his or told or any(s > k or (s == k and led) for s, k, led in zip(strange, known, leads, strict=True))
+
+
+def _names(moment: Moment) -> bool:
+    """ "the go compiler": the order word stands between an article and an unknown word, and so is part of a name."""
+    acts = [(clause.items, act.at) for clause in moment.message.clauses for act in clause.acts]
+    return bool(acts) and all(
+        0 < at < len(items) - 1 and items[at - 1].has(Tag.ARTICLE) and items[at + 1].has(Tag.UNKNOWN)
+        for items, at in acts
+    )
 
 
 def _tells(clause: Clause) -> bool:
