@@ -1,5 +1,6 @@
 """What can happen to a run. Times are the clock's, UTC."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -118,6 +119,7 @@ class Seen(Event):
 
     view: AttemptView
     undo_s: float = 0.0  # the undo window, should this answer complete an accepted order
+    gpu_percent: Mapping[int, float] = field(default_factory=dict)  # how busy the host's GPUs are, by index
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,6 +82,10 @@ class Attempt:
     unknown_since: datetime | None = None
     log_offset: int = 0
     log_age_s: float | None = None
+    cpu_s: float | None = None
+    idle_s: float = 0.0  # how long neither log nor CPU nor GPU has moved
+    stalled_at: datetime | None = None
+    disk_warned: bool = False
     log_tail: str = ""
     status: dict[str, Any] | None = None
     result: dict[str, Any] | None = None

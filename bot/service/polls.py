@@ -85,7 +85,8 @@ class Polls:
         # What was never seen when we asked may have been launched since: that it was absent then says nothing now.
         seen = [a for a in attempts if a.id in views and (views[a.id].state != ABSENT or a.seen_at is not None)]
         undo_s = self._desk.config.undo_s
-        self._each(seen, runs, lambda a: events.Seen(at=self._now(), view=views[a.id], undo_s=undo_s))
+        busy = {gpu.index: gpu.utilisation for gpu in answer.facts.gpus if gpu.utilisation is not None}
+        self._each(seen, runs, lambda a: events.Seen(at=self._now(), view=views[a.id], undo_s=undo_s, gpu_percent=busy))
 
     def _each(
         self, attempts: Iterable[Attempt], runs: dict[str, str], event: Callable[[Attempt], events.Event]

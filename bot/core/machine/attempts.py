@@ -8,6 +8,7 @@ from bot.core import events
 from bot.core.cards import Card, escape, say
 from bot.core.effects import DONE, REFUSED, WORKING, Edit, Effect, Post, React
 from bot.core.errors import WrongState
+from bot.core.machine import watching
 from bot.core.machine.flow import Moved, begin, look, proven
 from bot.core.machine.orders import checkable, start_gated
 from bot.core.model import Armed, Attempt, AttemptState, Phase, Run
@@ -94,8 +95,8 @@ def seen(run: Run, event: events.Seen, pipeline: Pipeline) -> Moved:
     before = run.attempt(view.attempt)
     if before.state.over:
         return run, ()
-    attempt = taken_over(before, view, event)
-    effects: list[Effect] = []
+    attempt = watching.judged(before, taken_over(before, view, event), event, pipeline)
+    effects = watching.noticed(before, run, attempt, event, pipeline)
     if before.unknown_since is not None and attempt.state is not AttemptState.UNKNOWN:
         far = f", {attempt.percent:.0f} %" if attempt.percent is not None else ""
         away = words.duration((event.at - before.unknown_since).total_seconds())
@@ -133,6 +134,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         unknown_since=None,
         log_offset=view.log_offset or before.log_offset,
         log_age_s=view.log_age_s,
+        cpu_s=view.cpu_s,
         log_tail=view.log_tail or before.log_tail,
         status=view.status or before.status,
         result=view.result or before.result,

@@ -5,7 +5,9 @@ from datetime import datetime
 from bot.core.cards import Card, Part, Small, StageLine, StageMark, Stages, Text, escape
 from bot.core.model import Attempt, AttemptState, Phase, Run, StageRun
 from bot.core.pipeline import Pipeline, StageSpec
-from bot.core.summary import words
+from bot.core.summary import disk, words
+
+SPREAD_SHARE = 0.2  # a narrower spread of the remaining time is not worth the room
 
 _MARKS: dict[str, StageMark] = {
     "pending": "pending",
@@ -107,6 +109,8 @@ def progress_line(attempt: Attempt) -> str:
     if attempt.state in (AttemptState.LAUNCHING, AttemptState.QUEUED):
         return attempt.state.value + (f": {escape(attempt.why)}" if attempt.why else "")
     told: list[str] = []
+    if attempt.state is AttemptState.STALLED:
+        told.append(f"*stalled*: log, CPU and GPUs idle for {words.duration(attempt.idle_s)}")
     status, percent = attempt.status or {}, attempt.percent
     if percent is not None:
         told.append(f"{words.bar(percent)} {percent:.0f} %")
@@ -117,9 +121,7 @@ def progress_line(attempt: Attempt) -> str:
             f"{words.count(done)}/{words.count(total)} {escape(unit)}" if total else f"{words.count(done)} {unit}"
         )
     told += _rates(status.get("rates") or {})
-    likely = (status.get("eta_s") or {}).get("likely")
-    if isinstance(likely, int | float):
-        told.append(f"ETA {words.duration(likely)}")
+    told += _eta(status.get("eta_s") or {})
     if not told and status.get("message"):
         told.append(escape(str(status["message"]))[:120])
     return " · ".join(told) or attempt.state.value
@@ -134,13 +136,23 @@ def _rates(rates: dict[str, object]) -> list[str]:
     return told
 
 
+def _eta(eta_s: dict[str, object]) -> list[str]:
+    """ETA 32 m; with its spread where that is wide: ETA 32 m (25 to 48 m)."""
+    low, likely, high = (eta_s.get(name) for name in ("low", "likely", "high"))
+    if not isinstance(likely, int | float):
+        return []
+    said = f"ETA {words.duration(likely)}"
+    if isinstance(low, int | float) and isinstance(high, int | float) and high - low > SPREAD_SHARE * likely:
+        said += f" ({words.duration(low)} to {words.duration(high)})"
+    return [said]
+
+
 def _facts(run: Run, now: datetime) -> str:
     told = []
     attempt = run.current
     if attempt is not None and not attempt.state.over:
-        disk = (attempt.status or {}).get("disk") or {}
-        if "projected" in disk and "free" in disk:
-            told.append(f"disk {words.size(disk['projected'])} projected, {words.size(disk['free'])} free")
+        if projection := disk.line(attempt, now):
+            told.append(projection)
         if attempt.log_age_s is not None:
             told.append(f"last log {words.duration(attempt.log_age_s)} ago")
         told.append(f"on {escape(attempt.host)}, attempt {attempt.n}")
