@@ -1,20 +1,13 @@
-"""Code on the host: one folder a digest, whole or absent, collected when nothing uses it."""
+"""Code on the host: one folder a digest, whole or absent."""
 
 import io
 import os
 import shutil
 import tarfile
-import time
-from typing import List, Set
 
 from runner.agent.refusal import Refused
-from runner.agent.root import Root
-from runner.agent.state import look, optional
-from runner.protocol.errors import ProtocolError
+from runner.agent.root import PARTIAL, Root
 from runner.protocol.files import sync_folder
-
-STALE_S = 3600.0
-_PARTIAL = ".partial-"
 
 
 def ship(root: Root, digest: str, archive: bytes) -> None:
@@ -23,7 +16,7 @@ def ship(root: Root, digest: str, archive: bytes) -> None:
     if os.path.isdir(target):
         return
     root.make(root.codes)
-    partial = os.path.join(root.codes, "%s%d-%s" % (_PARTIAL, os.getpid(), os.urandom(4).hex()))
+    partial = os.path.join(root.codes, "%s%d-%s" % (PARTIAL, os.getpid(), os.urandom(4).hex()))
     os.mkdir(partial, 0o700)
     try:
         unpack(archive, partial)
@@ -58,42 +51,3 @@ def unpack(archive: bytes, folder: str) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(path, 0o755 if member.mode & 0o100 else 0o644)
-
-
-def collect(root: Root, keep: List[str]) -> List[str]:
-    """Remove code that no live attempt and nobody in `keep` uses, and what broken-off shipments left."""
-    if not os.path.isdir(root.codes):
-        return []
-    removed = []
-    with root.using_code(collecting=True):
-        used = set(keep) | in_use(root)
-        for name in sorted(os.listdir(root.codes)):
-            path = os.path.join(root.codes, name)
-            if name.startswith(_PARTIAL):
-                if time.time() - os.path.getmtime(path) > STALE_S:
-                    shutil.rmtree(path, ignore_errors=True)
-            elif name not in used:
-                going = os.path.join(root.codes, "%sgc-%s" % (_PARTIAL, name))
-                os.rename(path, going)
-                shutil.rmtree(going, ignore_errors=True)
-                removed.append(name)
-    return removed
-
-
-def in_use(root: Root) -> Set[str]:
-    """Digests of attempts that are not over; of a damaged one too, to be safe."""
-    used = set()
-    for attempt in root.every_attempt():
-        try:
-            spec = optional(attempt.spec)
-        except ProtocolError:
-            continue
-        if not spec or not spec.get("code_digest"):
-            continue
-        try:
-            over = look(attempt, spec["token"]).over
-        except ProtocolError:
-            over = False
-        if not over:
-            used.add(spec["code_digest"])
-    return used

@@ -28,13 +28,14 @@ class Plan(NamedTuple):
 def resolve(
     root: Root, attempt: AttemptDir, spec: AttemptSpec, secrets: Dict[str, str], host_env: Dict[str, str]
 ) -> Plan:
-    """Raises Refused: no-code, no-cwd, no-space, missing-secret, bad-spec, no-out."""
+    """Raises Refused: no-code, no-cwd, no-space, no-input, missing-secret, bad-spec, no-out."""
     places = {"attempt": attempt.path, "root": root.path, "home": os.path.expanduser("~")}
     if spec.code_digest is not None:
         places["code"] = root.code(spec.code_digest)
         if not os.path.isdir(places["code"]):
             raise Refused("no-code", "code %s is not on the host: ship it first" % spec.code_digest)
     places["out"] = root.resolve(spec.out, places) if spec.out else attempt.out
+    check_inputs(root, spec, places)
     check_space(root, spec, places["out"])
     cwd = root.resolve(spec.cwd, places) if spec.cwd else places.get("code", places["home"])
     if cwd != places["out"] and not os.path.isdir(cwd):
@@ -66,6 +67,17 @@ def environment(
     if bad or any("\0" in part for part in spec.argv):
         raise Refused("bad-spec", "no process can be given this: %s" % (", ".join(sorted(bad)) or "NUL in argv"))
     return env
+
+
+def check_inputs(root: Root, spec: AttemptSpec, places: Dict[str, str]) -> None:
+    """Raises Refused when something that the attempt reads is not here."""
+    missing = []
+    for path, where in spec.inputs.items():
+        resolved = root.resolve(path, places)
+        if not os.path.exists(resolved):
+            missing.append("%s is not on this host: %s" % (resolved, where))
+    if missing:
+        raise Refused("no-input", "; ".join(missing))
 
 
 def check_space(root: Root, spec: AttemptSpec, out: str) -> None:

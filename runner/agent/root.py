@@ -9,11 +9,12 @@ from typing import Dict, Iterator, List, Optional
 from runner.agent.refusal import Refused
 from runner.protocol.attempt import NAME, AttemptDir
 
+PARTIAL = ".partial-"  # how names of folders begin that are being made or removed
 _PLACEHOLDER = re.compile(r"\{(code|attempt|root|out|home)\}")
 
 
 class Root:
-    """`attempts/<id>/`, `code/<digest>/`, `gpus/<index>.lock`."""
+    """`attempts/<id>/`, `code/<digest>/`, `env/<digest>/`, `gpus/<index>.lock`."""
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
@@ -30,6 +31,10 @@ class Root:
     @property
     def codes(self) -> str:
         return os.path.join(self.path, "code")
+
+    @property
+    def environments(self) -> str:
+        return os.path.join(self.path, "env")
 
     def attempt(self, name: str) -> AttemptDir:
         return AttemptDir(os.path.join(self.attempts, checked(name)))

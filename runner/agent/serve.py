@@ -93,7 +93,7 @@ class Agent:
         return Reply({"there": True})
 
     def gc(self, ask: Dict[str, Any], body: bytes) -> Reply:
-        from runner.agent.code import collect
+        from runner.agent.garbage import collect
 
         return Reply({"removed": collect(self.root, list(ask.get("keep") or []))})
 

@@ -37,10 +37,12 @@ class SlurmTask:
 class AttemptSpec:
     """One remote launch of a stage.
 
-    `argv`, the values of `env`, `cwd` and `out` may hold PLACEHOLDERS, which the agent replaces by host paths.
+    `argv`, the values of `env`, `cwd`, `out` and the keys of `inputs` may hold PLACEHOLDERS, which the agent replaces
+    by host paths.
     `secrets` are names alone: their values travel apart and reach the process as environment, never a file.
-    `out` is the stage's data folder (kept across attempts); None means the attempt's own `out/`.
     `slurm` counts on hosts whose attempts are Slurm jobs.
+    `out` is the stage's data folder (kept across attempts); None means the attempt's own `out/`.
+    `inputs` are paths that must be on the host, each with words that say where to find what is missing.
     """
 
     attempt: str
@@ -55,11 +57,12 @@ class AttemptSpec:
     code_digest: Optional[str] = None
     gpus: List[int] = field(default_factory=list)
     params: Dict[str, Any] = field(default_factory=dict)
+    inputs: Dict[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    slurm: Optional[SlurmTask] = None
 
     def to_json(self) -> Dict[str, Any]:
         return dict(asdict(self), version=VERSION)
-    slurm: Optional[SlurmTask] = None
 
     @staticmethod
     def from_json(value: Dict[str, Any]) -> "AttemptSpec":
@@ -69,7 +72,7 @@ class AttemptSpec:
             raise ProtocolError("spec has version %r, this code reads %d" % (value.get("version"), VERSION))
         try:
             body["limits"] = Limits(**(body.get("limits") or {}))
+            body["slurm"] = SlurmTask(**body["slurm"]) if body.get("slurm") else None
             return AttemptSpec(**body)
         except TypeError as error:
             raise ProtocolError("spec does not fit: %s" % error) from error
-            body["slurm"] = SlurmTask(**body["slurm"]) if body.get("slurm") else None

@@ -10,6 +10,9 @@ from runner.protocol.view import CANCELLED, EXITED, LOST, AttemptView, PollAsk
 
 T = TypeVar("T")
 
+# A script's first part: it waits until somebody makes `go` in its data folder.
+AT_THE_GATE = 'while [ ! -e "$OUT/go" ]; do sleep 0.05; done;'
+
 
 def shell(script: str, attempt: str = "r1-synth-1", token: str = "", **fields: Any) -> AttemptSpec:
     """A script; it finds the attempt's data folder in $OUT."""
