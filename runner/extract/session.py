@@ -54,7 +54,7 @@ class Session:
             check_captured(self.plan.indices, facts)
             self.start_s = time.monotonic() - started_s
             if self.meter.samples == 0:
-                self.meter.started_s = time.monotonic()
+                self.meter.start()
             with Journal(self.options.out / "journal.jsonl") as journal:
                 self._extract(server, records, journal, files)
                 journal.flush()
@@ -147,7 +147,7 @@ class Session:
         status().update(
             "running",
             progress=Progress(len(self.plan.rows), len(self.plan.wanted), "samples"),
-            rates=self.meter.rates(),
+            rates=self.meter.rates_now(),
             eta_s=self.meter.eta_s(left, self.meter.tokens),
             disk={
                 "used": used,

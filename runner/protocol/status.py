@@ -47,9 +47,13 @@ class StatusWriter:
         eta_s: Optional[Dict[str, float]] = None,
         disk: Optional[Dict[str, float]] = None,
         message: Optional[str] = None,
+        resume: Optional[str] = None,
         force: bool = False,
     ) -> None:
-        """Record what is known now. `rates` keys: samples_s, tokens_s, bytes_s; `eta_s`: low, likely, high."""
+        """Record what is known now. `resume`: what a repeat goes on from.
+
+        Keys of `rates`: samples_s, tokens_s, bytes_s; of `eta_s`: low, likely, high.
+        """
         given = {
             "state": state,
             "progress": asdict(progress) if progress else None,
@@ -57,6 +61,7 @@ class StatusWriter:
             "eta_s": eta_s,
             "disk": disk,
             "message": message,
+            "resume": resume,
         }
         changed_state = self._body.get("state") != state
         self._body.update({k: v for k, v in given.items() if v is not None})

@@ -194,7 +194,7 @@ def _tell(options: SynthOptions, account: Account, meter: Meter, had: int) -> No
     status().update(
         "running",
         progress=Progress(done, options.max_samples, "samples"),
-        rates=meter.rates(),
+        rates=meter.rates_now(),
         eta_s=by_time,
         message=f"{done} conversations, {len(account.dropped)} dropped",
     )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from runner.protocol.errors import Interrupted, NonFiniteLoss
 from runner.protocol.status import Progress, StatusWriter
+from runner.rates import Pace
 from runner.train.batches import Pack
 from runner.train.checkpoints import Position
 from runner.train.guards import Alarm, CourseGuard, DataGuard, raise_or_say
@@ -48,6 +49,9 @@ class Loop:
         self.stopped_by = ""
         self._started_s = self._saved_s = time.monotonic()
         self._trained_before_s = self.position.trained_s
+        self.pace, self.token_pace = Pace(), Pace()
+        self.pace.note(self.progress(self.position.step))
+        self.token_pace.note(self.position.tokens)
         self._pending: Taken | None = None
 
     def run(self) -> Position:
@@ -97,18 +101,19 @@ class Loop:
         session, config = self.session, self.session.config
         placed = [self.place(pack) for pack in packs]
         steps = config.ttt_length
-        counts = torch.zeros(steps, dtype=torch.int64, device=session.ranks.device)
-        for one in placed:
-            counts += count_slots(one.pack.layout.place_R, one.teacher.kept_R, steps)
+        counts = sum(
+            (count_slots(one.pack.layout.place_R, one.teacher.kept_R, steps) for one in placed),
+            torch.zeros(steps, dtype=torch.int64),
+        ).to(session.ranks.device, non_blocking=True)
         session.ranks.sum(counts)
         decay = config.step_decay ** torch.arange(steps, device=counts.device)
         sums = torch.zeros(4, steps, dtype=torch.float64, device=counts.device)
         for one in placed:
             if one.pack.layout.num_active == 0:
                 continue
-            states = session.model(one.aux_NC, one.embeds_NH, one.pack.layout, steps)
+            states = session.model(one.aux_NC, one.embeds_NH, one.layout, steps)
             loss, part = ttt_loss(
-                session.model, states, one.teacher, one.pack.layout, decay / counts.clamp(min=1), config.loss_rows
+                session.model, states, one.teacher, one.layout, decay / counts.clamp(min=1), config.loss_rows
             )
             loss.backward()  # type: ignore[no-untyped-call]
             sums += part.stacked
@@ -220,6 +225,7 @@ class Loop:
         self.position.settings = settings(self.session)
         if self.session.ranks.first:
             self.session.checkpoints.save(dict(self.session.optimizer.tensors()), self.position)
+            self.status.update("running", resume=f"the checkpoint of step {self.position.step} of {self.total}")
         self._saved_s = time.monotonic()
 
     def interrupt(self) -> None:
@@ -242,12 +248,14 @@ class Loop:
             return
         spent_s = max(self.trained_s() - self._trained_before_s, 1e-6)
         position, wait = self.position, self.session.reader.wait_s / spent_s
-        left_s = (1 - self.progress(position.step)) / max(self.progress(position.step), 1e-9) * self.trained_s()
+        done = self.progress(position.step)
+        self.pace.note(done)
+        self.token_pace.note(position.tokens)
         self.status.update(
             "running",
             Progress(position.step, self.total, "steps"),
-            rates={"tokens_s": position.tokens / max(self.trained_s(), 1e-6)},
-            eta_s={"low": 0.8 * left_s, "likely": left_s, "high": 1.3 * left_s},
+            rates={"tokens_s": round(self.token_pace.rate, 1)},
+            eta_s=self.pace.eta_s(1 - done),
             message=f"loss {line['loss']:.3f}, accuracy {line.get('accuracy_0', 0):.3f}, data wait {wait:.1%}",
         )
 

@@ -27,6 +27,8 @@ def failure_card(run: Run, attempt: Attempt, pipeline: Pipeline) -> Card:
         lines.append(f"Hint: {escape(str(error['hint']))}")
     if attempt.progress is not None:
         lines.append(f"Last progress: {progress_line(attempt)}")
+    if (attempt.status or {}).get("resume"):
+        lines.append(f"A retry goes on from {escape(str((attempt.status or {})['resume']))}")
     return _card(run, attempt, f"{run.id}: {title} failed", "\n".join(lines), "`retry` (goes on from what is there)")
 
 
