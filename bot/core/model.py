@@ -77,6 +77,7 @@ class Attempt:
     rc: int | None = None
     signal: int | None = None
     why: str = ""
+    until: str | None = None  # queued: when its turn will come
     pid: int | None = None
     seen_at: datetime | None = None  # the last answer that told of it
     unknown_since: datetime | None = None

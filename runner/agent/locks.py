@@ -4,7 +4,7 @@ import errno
 import fcntl
 import json
 import os
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
@@ -68,10 +68,11 @@ class GpuLocks:
             except OSError:
                 pass  # a full disk must not keep anybody from working
 
-    def holder(self, index: int) -> str:
-        """Who holds a lock, in words."""
+    def holder(self, index: int) -> Tuple[str, str]:
+        """The attempt that holds a lock ("" when it cannot be told), and who that is in words."""
         try:
             held = json.loads(os.pread(self.handles[index], 4096, 0).decode("ascii"))
-            return "%s (since %s)" % (held["attempt"], held["since"])
+            since = held["since"][:16].replace("T", " ")
+            return held["attempt"], "%s (since %s UTC)" % (held["attempt"], since)
         except (OSError, ValueError, KeyError, TypeError):
-            return "another attempt"
+            return "", "another attempt"

@@ -109,9 +109,10 @@ class Supervisor:
             if busy is None:
                 self.gpus.sign(self.plan.spec.attempt, utc_now())
                 return True
-            why = "GPU %d is held by %s" % (busy, self.gpus.holder(busy))
+            behind, holder = self.gpus.holder(busy)
+            why = "GPU %d is held by %s" % (busy, holder)
             if why != said:
-                write_json(self.attempt.queued, dict(myself(), why=why, since=since))
+                write_json(self.attempt.queued, dict(myself(), why=why, behind=behind, since=since))
                 self.answer.give({"queued": why})
                 said = why
             signal.sigtimedwait(_WAKE, QUEUE_S)

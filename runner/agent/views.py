@@ -5,9 +5,13 @@ from typing import Any, Dict, List, Optional
 
 from runner.agent.identity import ProcessTable, Stat, alive, boot_id, descendants
 from runner.agent.logs import newest_metrics, read_slice, tail
+from runner.agent.refusal import Refused
 from runner.agent.root import Root
 from runner.agent.state import State, look, optional, reading
-from runner.protocol.view import ABSENT, AttemptView, PollAsk
+from runner.protocol.attempt import AttemptDir
+from runner.protocol.errors import ProtocolError
+from runner.protocol.times import epoch_s, utc_at
+from runner.protocol.view import ABSENT, QUEUED, AttemptView, PollAsk
 
 FILE_MAX = 8 << 20  # a status, evidence or result that is larger is not read
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -44,8 +48,19 @@ def view(root: Root, ask: PollAsk, processes: ProcessTable) -> AttemptView:
         log_tail=tail(attempt.log) if state.over else "",
         cpu_s=None if state.over else cpu_seconds(state, processes.look()),
         survivors=list(ended.get("survivors", [])),
+        until=turn_at(root, attempt) if state.name == QUEUED else None,
         problems=problems,
     )
+
+
+def turn_at(root: Root, attempt: AttemptDir) -> Optional[str]:
+    """When whoever an attempt waits for will have ended, as that one reckons itself."""
+    try:
+        holder = root.attempt((optional(attempt.queued) or {})["behind"])
+        status = optional(holder.status) or {}
+        return utc_at(epoch_s(status["heartbeat_at"]) + float(status["eta_s"]["likely"]))
+    except (Refused, ProtocolError, OSError, KeyError, TypeError, ValueError):
+        return None
 
 
 def read_file(path: str, problems: List[str]) -> Optional[Dict[str, Any]]:

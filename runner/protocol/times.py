@@ -9,6 +9,11 @@ def utc_now() -> str:
     return utc_at(time.time())
 
 
-def utc_at(epoch_s: float) -> str:
+def epoch_s(text: str) -> float:
+    """Seconds since the epoch of a time written so. Raises ValueError."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc).timestamp()
+
+
+def utc_at(seconds: float) -> str:
     """Seconds since the epoch, written likewise."""
-    return datetime.fromtimestamp(epoch_s, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

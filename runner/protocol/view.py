@@ -52,6 +52,7 @@ class AttemptView:
     log_tail: str = ""  # the last lines, cleaned; filled once exited, lost or cancelled
     cpu_s: Optional[float] = None  # CPU seconds of the whole tree so far
     survivors: List[int] = field(default_factory=list)  # after a kill: pids still alive
+    until: Optional[str] = None  # queued: when its turn will come, as whoever it waits for reckons
     log_reset: bool = False  # the log was shorter than the asked offset: `log` starts at its beginning
     problems: List[str] = field(default_factory=list)  # files of the contract that could not be read, in words
 

@@ -125,6 +125,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         before,
         state=state,
         why=why,
+        until=view.until,
         started_at=view.started_at or before.started_at,
         ended_at=view.ended_at or before.ended_at,
         rc=view.rc,

@@ -107,7 +107,9 @@ def attempt_duration(attempt: Attempt) -> float | None:
 def progress_line(attempt: Attempt) -> str:
     """███░ 71 % · 7,102/10,000 samples · 1.5 samples/s · 2,538 tokens/s · ETA 32 m."""
     if attempt.state in (AttemptState.LAUNCHING, AttemptState.QUEUED):
-        return attempt.state.value + (f": {escape(attempt.why)}" if attempt.why else "")
+        turn_at = words.parse_time(attempt.until)
+        until = f", until about {words.moment(turn_at)} as that reckons" if turn_at else ""
+        return attempt.state.value + (f": {escape(attempt.why)}{until}" if attempt.why else "")
     told: list[str] = []
     if attempt.state is AttemptState.STALLED:
         told.append(f"*stalled*: log, CPU and GPUs idle for {words.duration(attempt.idle_s)}")

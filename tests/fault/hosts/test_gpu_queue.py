@@ -26,6 +26,21 @@ def test_the_second_waits_until_the_first_has_ended(open_local: OpenLocal) -> No
     assert (view.rc, view.log_tail) == (0, "on 1,2")
 
 
+def test_when_its_turn_will_come_is_told(open_local: OpenLocal) -> None:
+    host = open_local()
+    status = '{"version":1,"state":"running","heartbeat_at":"2026-01-02T03:04:05.500Z","eta_s":{"likely":3600.5}}'
+    first = shell(
+        f"cd \"$POINTSMAN_ATTEMPT_DIR\"; echo '{status}' > status.json; sleep 60", attempt="r1-train-1", gpus=[0]
+    )
+    second = shell("exit 0", attempt="r2-train-1", gpus=[0])
+    host.launch(first, {})
+    eventually(lambda: see(host, first).status, bool)
+    view = host.launch(second, {})
+    assert (view.state, view.until) == (QUEUED, "2026-01-02T04:04:06.000Z")
+    host.kill(first.attempt, first.token, 1.0)
+    assert ended(host, second).until is None
+
+
 def test_who_waits_can_be_cancelled(open_local: OpenLocal) -> None:
     host = open_local()
     first = shell("sleep 60", attempt="r1-train-1", gpus=[0])

@@ -121,6 +121,21 @@ def test_a_disk_that_will_be_full_is_told_once_with_its_hour() -> None:
     assert "1.8 TB free: *full at" in facts.text  # type: ignore[union-attr]
 
 
+def test_who_waits_says_behind_whom_and_until_when() -> None:
+    story = Watched()
+    view = AttemptView(
+        "r1-synth-1",
+        "queued",
+        "r1-synth-1.seed",
+        why="GPU 0 is held by r0-train-1 (since 2026-01-02 01:00 UTC)",
+        until="2026-01-02T04:04:06.000Z",
+    )
+    story.do(events.Seen, view=view)
+    line = progress_line(story.attempt)
+    assert line.startswith("queued: GPU 0 is held by r0-train-1 (since 2026-01-02 01:00 UTC), until about <!date^")
+    assert "|04:04 UTC> as that reckons" in line
+
+
 def test_the_remaining_time_comes_with_its_spread_where_that_is_wide() -> None:
     story = Watched()
     story.minute(cpu_s=9, status=status(25, eta_s={"low": 1500, "likely": 1920, "high": 2880}))
