@@ -28,6 +28,12 @@ _OPENERS = (
     Tag.TO, Tag.AUX, Tag.WH, Tag.JOKE, Tag.FIRST, Tag.GLUE, Tag.FILL, Tag.ADDRESS,
 )  # fmt: skip
 _REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
+_ASKING_NOT = frozenset(
+    f"{verb}{tail}"
+    for verb in ("is", "are", "ca", "should", "could", "wo", "would", "does", "did", "has", "have")
+    for tail in ("n't", "nt")
+)
+_ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
 _ENDS = (",", ";", ".", "!", "?", "(", ")", '"', "\n", ">", "=>", "->", "/", "[", "]", "{", "}", "|")
 
 
@@ -188,7 +194,7 @@ def _find_claims(items: Sequence[Item], used: set[int]) -> tuple[list[Claim], se
         if item.has(Tag.STAGE):
             stage_at = at
         elif item.has(Tag.DONE) or (item.has(Tag.GOOD) and stage_at is not None):
-            if any(before.has(Tag.NOT) for before in items[max(0, at - 3) : at]):
+            if any(items[i].has(Tag.NOT) and not rhetorical(items, i) for i in range(max(0, at - 3), at)):
                 not_done = True
                 continue
             span = _claim_span(items, at, stage_at)
@@ -244,7 +250,7 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
         opening = opening and item.has(*_OPENERS, Tag.MARK)
         if item.has(Tag.BUT):
             negated = False  # "not perfect but continue": what was negated is said before it
-        elif item.has(Tag.NOT):
+        elif item.has(Tag.NOT) and not rhetorical(items, at):
             follows_order = bool(acts) and at == acts[-1].at + 1
             if follows_order:
                 acts[-1] = replace(acts[-1], negated=True)
@@ -258,6 +264,15 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
         elif item.has(Tag.SET, Tag.RELATIVE, Tag.PARAM):
             loose = False
     return acts, loose
+
+
+def rhetorical(items: Sequence[Item], at: int) -> bool:
+    """Whether a negation only asks: "isn't it time to continue?", "shouldn't we go on"."""
+    opens = all(item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.BUT) for item in items[:at])
+    after = items[at + 1] if at + 1 < len(items) else None
+    return (
+        opens and items[at].text in _ASKING_NOT and after is not None and (after.text in _ASKED or after.has(Tag.STAGE))
+    )
 
 
 def _order_of(item: Item, opening: bool) -> Tag | None:

@@ -73,7 +73,7 @@ def _set_or_stage(clause: Clause, at: int) -> bool:
 def _assessed(clause: Clause, at: int) -> bool:
     """ "logs look good continue": nouns and looking may stand before the verb when a verdict follows."""
     item = clause.items[at]
-    verdict = any(other.has(Tag.GOOD) for other in clause.items[at:])
+    verdict = any(other.has(Tag.GOOD) for other in clause.items[: clause.acts[0].at])
     return verdict and item.has(Tag.NOUN, Tag.REVIEW, Tag.AUX, Tag.FILL)
 
 

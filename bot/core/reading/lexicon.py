@@ -114,13 +114,13 @@ class Tag(StrEnum):
 ORDERS: dict[Tag, str] = {
     Tag.PROCEED: """
         continue|proceed|go|go ahead|go on|go forward|goahead|carry on|move on|move ahead|move forward
-        |press on|approve|approved|advance|go for it|do it|next stage|next step|on to|onto
+        |move to|move over to|press on|approve|approved|advance|go for it|do it|next stage|next step|on to|onto
     """,
     Tag.YES: "yes|yep|yup|yeah|yes please|affirmative",
     Tag.LGTM: "lgtm|looks good to me",
     Tag.BEGIN: """
         start|begin|launch|kick off|kickoff|run|start up|spin up|fire up|trigger|start it up|spin it up|fire it up
-        |kick it off|get it started|get it going
+        |kick it off|get it started|get it going|do the
     """,
     Tag.RESUME: """
         resume|unhold|un hold|unpause|un pause|release|lift hold|lift the hold|release the hold|pick up
@@ -286,6 +286,7 @@ CONTENT: dict[Tag, str] = {
         good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
         |acceptable|as expected|expected|normal|green|stable|decent|satisfied|happy|clear|all good
         |all fine|all ok|all green|all right|all set|in order|legit|happy with|sound|sensible|looks good
+        |match|matches|matching|agree with|add up|adds up|checks out|check out|present|accounted for|in place
         |look good|looks fine|looks ok|looks great|look fine|look great|proven
     """,
     Tag.BAD: """
@@ -376,7 +377,7 @@ CONTENT: dict[Tag, str] = {
         |hidden states|states|features|examples|rows|quality|count|counts|rate|rates|report|chart|lines
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
-        |random|several|most|mostly|many|exit code|exit|code
+        |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
     """,
     Tag.GLUE: """
         it|this|that|so|indeed|already|for me|for us|from my side|from me|from here|on my side|on my end
@@ -402,7 +403,7 @@ CONTENT: dict[Tag, str] = {
     Tag.NEED: "need|needs|give me|give us|give it|need another|another",
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",
-    Tag.ONLY: "only|just",
+    Tag.ONLY: "only|just|simply|merely",
     Tag.AGAIN: "again|once more|one more time|anew|another go|another try|second time|re",
     Tag.PAST: """
         continued|continues|continuing|proceeded|proceeds|proceeding|started|starts|starting|launched

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, split_clauses
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, rhetorical, split_clauses
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
@@ -17,6 +17,7 @@ from bot.core.reading.normalise import Cleaned
 from bot.core.reading.settings import Setting
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 
+_RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
 
@@ -131,6 +132,7 @@ def asks(clause: Clause) -> bool:
         first.has(Tag.WH, Tag.MODAL)
         or any(item.text in ("吗", "么", "か", "ですか", "ますか") for item in clause.items)
         or first.text in _INVERTED
+        or any(rhetorical(clause.items, at) for at, item in enumerate(clause.items[:4]) if item.has(Tag.NOT))
     )
 
 
@@ -153,7 +155,7 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
     yield "chained", _other_orders(message)
-    yield "bulk", message.named(Tag.BULK, Tag.BOTH) and bool(message.find(*GO_TAGS)) and not message.runs
+    yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
     yield "unclear", _contradicts_itself(message)
     yield "precondition", message.has(Tag.BUT) and not _but_sets(message)
     yield "unclear", not all(understood(clause) for clause in message.clauses)
@@ -163,6 +165,17 @@ def _other_orders(message: Message) -> bool:
     """An order beside one of another kind: "generate 5k more, continue", "keep going, kill it"."""
     others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or message.has(Tag.KEEP)
     return others and bool(message.find(*GO_TAGS, *END_TAGS))
+
+
+def _many(message: Message) -> bool:
+    """ "both", "all", "everything"; other than "all checks green", "everything looks good"."""
+    assessed = [clause for clause in message.clauses if clause.has(Tag.GOOD, Tag.DONE) and not clause.acts]
+    items = [item for clause in message.clauses if clause not in assessed for item in clause.items]
+    for item, after in itertools.zip_longest(items, items[1:]):
+        counts = after is not None and after.has(Tag.NOUN, Tag.CHECK, Tag.NUMBER) and after.text not in _RUNS
+        if item.has(Tag.BULK, Tag.BOTH) and not counts:
+            return True
+    return False
 
 
 def _contradicts_itself(message: Message) -> bool:

@@ -9,6 +9,7 @@ VIEWS: dict[str, str] = {
         |how are we doing|what's happening|whats happening|what is happening|what's going on
         |what happened|what's the status|overview|summary|summarize|recap|stat|sitrep|how's it looking
         |how does it look|results|result|show results|report|refresh|status report|show status|poll|ping
+        |what are you doing|what are you up to|what do you do
         |how did it go|health|reconnect|check again|poll now|try to reach
     """,
     "eta": """

@@ -59,7 +59,7 @@ def stage_that_does_not_wait(moment: Moment) -> Answer:
         return ask("wrong_stage", moment)
     if any(moment.index(stage) < moment.index(run.stage) for stage in claimed):
         return ask("wrong_stage", moment)
-    repeats = message.find(Tag.RETRY, Tag.FRESH)
+    repeats = message.find(Tag.RETRY, Tag.FRESH) or (message.has(Tag.AGAIN) and message.find(Tag.BEGIN))
     target = next((act.stage for act in moment.go if act.stage), None)
     if target is not None and moment.index(target) <= moment.index(run.stage):
         return ask("stage_already_done", moment)
