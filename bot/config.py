@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.core.pipeline import Pipeline
 from bot.errors import ConfigError
@@ -42,18 +42,30 @@ class Slack(_Strict):
 
 
 class HostConfig(_Strict):
-    """One machine that runs attempts."""
+    """One machine that runs attempts.
+
+    Stages run with the interpreter `python`; or in a venv that `host setup` makes with it of the requirement lists
+    `packages`; or behind the command prefix `container`, with the `python` in there.
+    """
 
     kind: Literal["ssh", "openssh", "local", "embedded"]
     address: str = ""
     port: int | None = Field(None, ge=1, le=65535)
     root: str = "~/.pointsman"
     python: str = "python3"
+    packages: list[str] = []
+    container: list[str] = []
     identity: str | None = None
     known_hosts: str | None = None
     secrets: list[str] = []
     env: dict[str, str] = {}
     poll_s: float = Field(5.0, gt=0)
+
+    @model_validator(mode="after")
+    def _one_environment(self) -> "HostConfig":
+        if self.packages and self.container:
+            raise ValueError("a container brings its own packages: `packages` and `container` exclude each other")
+        return self
 
 
 class Roles(_Strict):

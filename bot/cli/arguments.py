@@ -6,9 +6,14 @@ from pathlib import Path
 from bot.config import DEFAULT_PATH
 
 
-def parser(verb: str, description: str) -> argparse.ArgumentParser:
-    """A parser that names its verb and shows defaults."""
-    return argparse.ArgumentParser(prog=f"python -m bot {verb}", description=description)
+def parser(verb: str, description: str, more: str = "") -> argparse.ArgumentParser:
+    """A parser that names its verb and shows defaults; `more` follows the arguments as it is written."""
+    return argparse.ArgumentParser(
+        prog=f"python -m bot {verb}",
+        description=description,
+        epilog=more or None,
+        formatter_class=argparse.RawTextHelpFormatter if more else argparse.HelpFormatter,
+    )
 
 
 def add_config(to: argparse.ArgumentParser) -> None:

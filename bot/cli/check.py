@@ -38,11 +38,12 @@ def main(argv: list[str]) -> int:
     if args.json:
         print(json.dumps({"version": 1, "findings": [vars(f) for f in findings]}))
     else:
-        print("\n".join(_line(f) for f in findings))
+        print("\n".join(line(f) for f in findings))
     return 1 if any(f.ok is False for f in findings) else 0
 
 
-def _line(finding: Finding) -> str:
+def line(finding: Finding) -> str:
+    """A finding for people."""
     mark = {True: "ok  ", False: "FAIL", None: "    "}[finding.ok]
     remedy = f"\n       -> {finding.remedy}" if finding.remedy and finding.ok is False else ""
     return f"{mark} {finding.what}: {finding.found}{remedy}"

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from bot.adapters.hosts.factory import open_host
+from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.settings import HostSettings
 from bot.adapters.store import Store, open_store
 from bot.config import Config, HostConfig
+from bot.errors import CommandError
 from bot.ports import Host
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -20,11 +22,23 @@ def host_settings(config: Config, host: HostConfig) -> HostSettings:
         address=host.address,
         port=host.port,
         root=root,
-        python="python3" if local else host.python,
+        python="python3" if local or host.container else host.python,  # of the agent; a container's is for stages
         identity=host.identity,
         known_hosts=host.known_hosts,
         env={},
     )
+
+
+def host_config(config: Config, name: str) -> HostConfig:
+    """Raises CommandError for a name that is not configured."""
+    if name not in config.hosts:
+        raise CommandError(f"no host is called {name}", f"configured: {', '.join(sorted(config.hosts))}")
+    return config.hosts[name]
+
+
+def connect(config: Config, name: str) -> AgentHost:
+    """One host with everything that an agent can do; not connected yet. Raises CommandError."""
+    return open_host(name, host_settings(config, host_config(config, name)))
 
 
 def open_hosts(config: Config) -> dict[str, Host]:

@@ -12,9 +12,10 @@ from bot.core.model import Attempt, Phase, Run
 from bot.core.stored import StoredEffect
 from bot.errors import ConfigError, HostError, HostKeyChanged, HostUnreachable, LaunchFailed
 from bot.ports import Host
+from bot.service import environments
 from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
-from bot.service.specs import attempt_spec, interpreter
+from bot.service.specs import attempt_spec
 from runner.protocol.errors import ProtocolError
 from runner.protocol.view import ABSENT, CANCELLED
 
@@ -72,8 +73,9 @@ class Launches:
             return
         try:
             host, settings = self._host(attempt), desk.host_config(attempt.host)
-            python = interpreter(settings, desk.config.path)
-            spec = attempt_spec(run, attempt, desk.pipeline(run), settings, python, desk.code.digest)
+            python = environments.interpreter(settings, desk.config.path)
+            needs = environments.needs(attempt.host, settings, desk.config.path)
+            spec = attempt_spec(run, attempt, desk.pipeline(run), settings, python, desk.code.digest, needs)
             host.ship(desk.code.body, desk.code.digest)
             view = host.launch(spec, desk.secrets(attempt.host, spec.secrets))
         except (HostUnreachable, HostKeyChanged, ProtocolError) as error:

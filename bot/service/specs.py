@@ -1,7 +1,7 @@
 """What exactly a host is asked to run: an attempt's spec, from the pipeline and the host's settings."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bot.config import HostConfig
 from bot.core.model import Attempt, Run
@@ -10,13 +10,20 @@ from bot.errors import ConfigError
 from runner.protocol.spec import PLACEHOLDERS, AttemptSpec, Limits
 
 _NAME = re.compile(r"\{([a-z_]+(?::[a-z0-9_-]+)?)\}")
+_SOURCE = re.compile(r"\{stage:([a-z0-9_-]+)\}")
 _LOOKS_WALL_S = 6 * 3600.0
 
 
 def attempt_spec(
-    run: Run, attempt: Attempt, pipeline: Pipeline, host: HostConfig, python: str, digest: str
+    run: Run,
+    attempt: Attempt,
+    pipeline: Pipeline,
+    host: HostConfig,
+    python: str,
+    digest: str,
+    needs: Mapping[str, str] | None = None,
 ) -> AttemptSpec:
-    """Raises ConfigError for a placeholder that nothing fills."""
+    """`needs`: what must be on the host besides the stage's inputs. Raises ConfigError for a placeholder unfilled."""
     stage = pipeline.stage(attempt.stage)
     fill = _filler(run, attempt, stage, pipeline, python)
     argv = work_argv(stage, attempt, fill) if attempt.purpose == "work" else look_argv(stage, attempt, fill)
@@ -26,13 +33,14 @@ def attempt_spec(
         run=run.id,
         stage=attempt.stage,
         token=attempt.token,
-        argv=argv,
+        argv=[*map(fill, host.container), *argv],
         env={name: fill(value) for name, value in {**host.env, **stage.env}.items()},
         secrets=sorted({*host.secrets, *stage.secrets}),
         cwd="{code}",
         out=attempt.out if work else None,
         code_digest=digest,
         gpus=list(stage.gpus) if work else [],
+        inputs={**(needs or {}), **(inputs_of(run, stage) if work else {})},
         params={name: list(v) if isinstance(v, tuple) else v for name, v in attempt.settings.items()},
         limits=Limits(
             disk_bytes=int(bytes_of(stage, run.stage(stage.id).overrides)) or None if work and attempt.n == 1 else None,
@@ -54,6 +62,18 @@ def work_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) ->
         if name != "gpus":
             argv += _setting(name, setting)
     return [fill(part) for part in argv]
+
+
+def inputs_of(run: Run, stage: StageSpec) -> dict[str, str]:
+    """The outputs of other stages that this one reads, each with where it was made."""
+    said = " ".join((*stage.command, *stage.args.values()))
+    found = {}
+    for source in dict.fromkeys((*stage.inputs.values(), *_SOURCE.findall(said))):
+        work = run.stage(source).latest("work")
+        found[output_of(run, source)] = (
+            f"{source} made it on {work.host} ({work.id})" if work else f"{source} has not run yet"
+        )
+    return found
 
 
 def look_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) -> list[str]:
@@ -108,12 +128,3 @@ def output_of(run: Run, stage_id: str) -> str:
     """The folder of the stage's newest work."""
     work = run.stage(stage_id).latest("work")
     return work.out if work else f"{{root}}/runs/{run.id}/{stage_id}"
-
-
-def interpreter(host: HostConfig, path: Callable[[str], object]) -> str:
-    """The host's Python as its agent understands it: `~` is the host's home, a relative path is this checkout's."""
-    if host.python.startswith("~/"):
-        return "{home}/" + host.python[2:]
-    if "/" in host.python and not host.python.startswith("/"):
-        return str(path(host.python))
-    return host.python

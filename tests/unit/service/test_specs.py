@@ -7,7 +7,7 @@ import pytest
 from bot.config import HostConfig
 from bot.core.pipeline import Pipeline, StageSpec
 from bot.errors import ConfigError
-from bot.service.specs import attempt_spec, interpreter
+from bot.service.specs import attempt_spec
 from tests.unit.core.story import Story
 
 HOST = HostConfig(kind="local", env={"HF_HOME": "{home}/hf"}, secrets=["HF_TOKEN"])
@@ -82,14 +82,32 @@ def test_braces_in_other_text_are_left_alone() -> None:
     assert spec.argv[2] == 'echo "${A}" {1..3} {"a":1}'
 
 
-@pytest.mark.parametrize(
-    ("python", "expected"),
-    [
-        ("~/venv/bin/python", "{home}/venv/bin/python"),
-        ("python3", "python3"),
-        ("/opt/py", "/opt/py"),
-        (".venv/bin/p", "/co/.venv/bin/p"),
-    ],
-)
-def test_whose_python_it_is(python: str, expected: str) -> None:
-    assert interpreter(HostConfig(kind="ssh", python=python), lambda name: "/co/" + name) == expected
+def test_what_a_stage_reads_must_be_there_and_where_it_was_made_is_said() -> None:
+    story = Story()
+    story.to_gate_after_extract()
+    story.advance()
+    story.proof()
+    story.begin()
+    story.work()
+    story.proof()
+    pipeline = with_stage(story, "train", inputs={"features": "extract"}, args={"extra": "{stage:bench}/x"})
+    spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1", {"{root}/env/1/made.json": "make it"})
+    assert spec.inputs == {
+        "{root}/env/1/made.json": "make it",
+        "{root}/runs/r1/extract": "extract made it on box1 (r1-extract-1)",
+        "{root}/runs/r1/bench": "bench has not run yet",
+    }
+
+
+def test_a_container_prefix_leads_into_it_for_work_and_for_evidence() -> None:
+    host = HostConfig(kind="ssh", container=["apptainer", "exec", "--bind", "{root}", "{home}/pm.sif"])
+    story = Story()
+    story.advance()
+    pipeline = with_stage(story, "synth")
+    prefix = ["apptainer", "exec", "--bind", "{root}", "{home}/pm.sif", "python3", "-m", "runner"]
+    spec = attempt_spec(story.run, story.last(), pipeline, host, "python3", "d1")
+    assert spec.argv[:9] == [*prefix, "synth"]
+    story.begin()
+    story.work()
+    look = attempt_spec(story.run, story.last(), pipeline, host, "python3", "d1")
+    assert look.argv[:10] == [*prefix, "verify", "synth"]
