@@ -1,0 +1,93 @@
+"""A clock that is set back, a machine that slept: polls go on, nothing is dropped, reminders come once."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.workspace import running_workspace
+from tests.hosting.clocks import SetClock, needs_faketime
+from tests.scenario.world import World, pipeline
+
+pytestmark = [pytest.mark.slow, needs_faketime]
+
+TICKS = """
+import sys, time
+from bot.adapters.scheduler import Ticker
+ticker = Ticker(lambda: print(time.time(), flush=True), 0.2)
+ticker.start()
+sys.stdin.read()
+ticker.stop()
+"""
+
+
+class ClockedWorld(World):
+    """The bot has a clock of its own; hosts and the chat keep the true time."""
+
+    clock: SetClock
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | self.clock.environment
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> SetClock:
+    return SetClock(tmp_path / "clock")
+
+
+@pytest.fixture
+def world(tmp_path: Path, clock: SetClock) -> Iterator[ClockedWorld]:
+    with running_workspace() as control:
+        stages = pipeline(extract={"seconds": 6})
+        next(stage for stage in stages["stages"] if stage["id"] == "vocab")["gate"] = {"remind_s": 60}
+        made = ClockedWorld(tmp_path, control, stages)
+        made.clock = clock
+        made.up()
+        yield made
+        made.down()
+
+
+def test_the_tick_outlives_a_clock_that_is_set_back(clock: SetClock) -> None:
+    argv = [sys.executable, "-c", TICKS]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clock.environment, text=True
+    ) as ticking:
+        assert ticking.stdin is not None and ticking.stdout is not None
+        first_s = float(ticking.stdout.readline())
+        clock.set(-3600)
+        later_s, began_s = first_s, time.monotonic()
+        while later_s > first_s - 3000:
+            later_s = float(ticking.stdout.readline())
+        for _ in range(10):
+            assert float(ticking.stdout.readline()) < first_s - 3000
+        assert time.monotonic() - began_s < 10
+        ticking.stdin.close()
+
+
+def test_an_hour_back_and_ninety_seconds_ahead_lose_nothing(world: ClockedWorld) -> None:
+    world.say("<@U0BOT> start quick")
+    head = world.head()
+    world.say("go", thread=head)
+    world.until_told("extraction")
+    world.until(lambda: world.starts().get("extract"), "extraction runs")
+    world.clock.set(-3600)
+    world.until_phase("waiting")
+    assert {stage: len(tokens) for stage, tokens in world.starts().items()} == {"synth": 1, "extract": 1}
+    assert "reminder" not in world.told().lower()
+    world.clock.set(-3600 + 90)  # the machine slept: nothing of ours saw the time pass
+    world.until(lambda: reminders(world) or None, "the reminder comes")
+    time.sleep(6)
+    assert reminders(world) == 1
+    world.say("go", thread=head)
+    world.until(lambda: world.starts().get("train"), "training runs")
+    world.until_phase("waiting")
+    assert {stage: len(tokens) for stage, tokens in world.starts().items()} == dict.fromkeys(
+        ("synth", "extract", "vocab", "train"), 1
+    )
+
+
+def reminders(world: ClockedWorld) -> int:
+    return sum("waits for" in str(message) or "still wait" in str(message) for message in world.thread())
