@@ -14,7 +14,7 @@ def library() -> str:
     return next((str(path) for path in found if path.exists()), "")
 
 
-needs_faketime = pytest.mark.skipif(not library(), reason="no libfaketime here: apt-get install libfaketime")
+needs_faketime = pytest.mark.skipif(not library(), reason="no libfaketime here: apt-get install faketime")
 
 
 class SetClock:
