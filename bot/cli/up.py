@@ -3,7 +3,6 @@
 import logging
 import signal
 import threading
-import time
 from types import FrameType
 
 from bot.adapters.scheduler import Ticker
@@ -16,6 +15,7 @@ from bot.adapters.slack.poster import SlackPoster
 from bot.adapters.slack.web import open_client
 from bot.adapters.store import Store
 from bot.cli import arguments, wiring
+from bot.cli.hearing import Hearing
 from bot.config import Config, load_config
 from bot.core.inbound import InboundEvent
 from bot.errors import BotError, ChatUnavailable
@@ -25,7 +25,6 @@ from bot.service.engine import Engine, LeaseLost
 from bot.service.holder import this_process
 
 log = logging.getLogger("bot")
-CURSOR = "heard"
 TICK_S = 1.0
 
 
@@ -64,8 +63,9 @@ class Bot:
             members=Directory(self._call).members,
         )
         self._engine = Engine(self._desk, this_process(), config.redraw_s)
+        hearing = self._hearing = Hearing(self._store, self._engine.receive, self._missed)
         self._listener: SlackListener = open_app(
-            bot_token, app_token, config.slack.base_url, self._hear, self._catch_up_soon
+            bot_token, app_token, config.slack.base_url, hearing.hear, hearing.connected, hearing.cut_off
         )
         self._ticker = Ticker(self._tick, TICK_S)
 
@@ -84,6 +84,7 @@ class Bot:
         self._listener.start()
         log.info("up: %s", ", ".join(self._desk.pipelines))
         self._stop.wait()
+        self._hearing.stop()
         self._listener.stop()
         self._ticker.stop()
         self._engine.stop()
@@ -118,29 +119,19 @@ class Bot:
             self._why = str(error)
             self._stop.set()
 
-    def _hear(self, event: InboundEvent) -> None:
-        self._engine.receive(event)
-        heard = self._store.cursor(CURSOR)
-        if event.kind == "message" and (heard is None or float(event.ts) > float(heard)):
-            self._store.set_cursor(CURSOR, event.ts)
-
-    def _catch_up_soon(self) -> None:
-        threading.Thread(target=self._catch_up, name="catch-up", daemon=True).start()
-
-    def _catch_up(self) -> None:
+    def _missed(self, since: str) -> list[InboundEvent]:
         """What was said while nobody listened: the channel since the cursor, and every open thread."""
-        since = self._store.cursor(CURSOR)
-        channel = self._config.slack.channel
-        if since is None:
-            self._store.set_cursor(CURSOR, f"{time.time():.6f}")
-            return
         heads = [self._store.post(f"{run.id}/status") for run in self._store.all_runs(live_only=True)]
-        threads = {head.ts: since for head in heads if head is not None and head.channel == channel}
-        try:
-            events = catch_up(self._call, identify(self._call), channel, since, threads)
-        except ChatUnavailable as error:
-            log.warning("catching up: %s", error)
-            return
-        for event in events:
-            self._engine.receive(event)
-        log.info("caught up: %d messages looked at", len(events))
+        threads: dict[str, dict[str, str]] = {self._config.slack.channel: {}}
+        for head in heads:
+            if head is not None:
+                threads.setdefault(head.channel, {})[head.ts] = since
+        identity, events = identify(self._call), []
+        for channel, open_threads in threads.items():
+            try:
+                events += catch_up(self._call, identity, channel, since, open_threads)
+            except ChatUnavailable as error:
+                if not error.code or channel == self._config.slack.channel:
+                    raise
+                log.warning("%s is not caught up: %s", channel, error)  # a run's channel that we were put out of
+        return events

@@ -36,7 +36,7 @@ class _Client(SocketModeClient):
 class Connection:
     """`prepare` is called before the first connection, until it does not raise ChatUnavailable.
 
-    `on_connect` is called after every connection made because there was none.
+    `on_connect` is called after every connection made because there was none, `on_cut` before it is made.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Connection:
         handle: Handle,
         prepare: Callable[[], None],
         on_connect: Callable[[], None],
+        on_cut: Callable[[], None] = lambda: None,
     ) -> None:
         # One worker: events are stored, and acked, in the order in which they came.
         self._client = _Client(
@@ -59,7 +60,7 @@ class Connection:
         if bypasses_proxy(web.base_url):
             self._client.proxy = None
         self._client.socket_mode_request_listeners.append(handle)
-        self._on_connect = on_connect
+        self._on_connect, self._on_cut = on_connect, on_cut
         self._prepare: Callable[[], None] | None = prepare
         self._stopping = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="slack-socket", daemon=True)
@@ -113,6 +114,7 @@ class Connection:
             if self._prepare is not None:
                 self._prepare()
                 self._prepare = None
+            self._on_cut()
             try:
                 self._client.connect_to_new_endpoint()
             except FAILURES as error:

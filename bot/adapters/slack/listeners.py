@@ -35,7 +35,13 @@ class SlackListener:
     """Hears until stopped. `start` returns at once; `trouble` says why nothing is heard, "" when all is well."""
 
     def __init__(
-        self, bot_token: str, app_token: str, base_url: str, sink: Sink, on_connect: Callable[[], None]
+        self,
+        bot_token: str,
+        app_token: str,
+        base_url: str,
+        sink: Sink,
+        on_connect: Callable[[], None],
+        on_cut: Callable[[], None],
     ) -> None:
         web = open_client(bot_token, base_url)
         self._call = Caller(web)
@@ -47,7 +53,7 @@ class SlackListener:
             authorize=lambda: self._authorize(),  # Bolt takes no bound method
         )
         register(self._app, sink)
-        self._connection = Connection(web, app_token, self._handle, self._identify, on_connect)
+        self._connection = Connection(web, app_token, self._handle, self._identify, on_connect, on_cut)
         self.identity: Identity | None = None
 
     def start(self) -> None:
@@ -83,15 +89,21 @@ class SlackListener:
 
 
 def open_app(
-    bot_token: str, app_token: str, base_url: str, sink: Sink, on_connect: Callable[[], None] = lambda: None
+    bot_token: str,
+    app_token: str,
+    base_url: str,
+    sink: Sink,
+    on_connect: Callable[[], None] = lambda: None,
+    on_cut: Callable[[], None] = lambda: None,
 ) -> SlackListener:
     """`sink` stores the event in one transaction and returns, or raises: then the event is not acked.
 
     It is called from one thread, in order of arrival, and gets repeated deliveries too: claim keys tell.
     `on_connect` is called whenever there is a connection after there was none: Slack gives up on an event
-    after three tries, so what was said in between has to be caught up. It must return at once.
+    after three tries, so what was said in between has to be caught up. `on_cut` is called before, while there
+    is none and nothing can be heard. Both must return at once.
     """
-    return SlackListener(bot_token, app_token, base_url, sink, on_connect)
+    return SlackListener(bot_token, app_token, base_url, sink, on_connect, on_cut)
 
 
 def register(app: App, sink: Sink) -> None:

@@ -1,0 +1,99 @@
+"""The cursor of what was heard: never past a gap, whatever comes first."""
+
+import threading
+from collections.abc import Iterable
+
+import pytest
+
+from bot.cli import hearing
+from bot.cli.hearing import CURSOR, Hearing
+from bot.core.inbound import InboundEvent
+from bot.errors import ChatUnavailable
+
+
+class Kept(dict[str, str]):
+    """The store's cursors."""
+
+    def cursor(self, name: str) -> str | None:
+        return self.get(name)
+
+    def set_cursor(self, name: str, value: str) -> None:
+        self[name] = value
+
+
+def said(ts: str) -> InboundEvent:
+    return InboundEvent(
+        kind="message", team="T1", channel="C1", channel_type="channel", user="U1", ts=ts, event_ts=ts, text="go"
+    )
+
+
+class Ear:
+    """A Hearing whose catch-up waits until it is told what was missed."""
+
+    def __init__(self, cursor: str | None) -> None:
+        self.kept = Kept({CURSOR: cursor} if cursor else {})
+        self.stored: list[str] = []
+        self.asked: list[str] = []
+        self.may_answer = threading.Event()
+        self.answers: list[list[InboundEvent] | ChatUnavailable] = []
+        self.hearing = Hearing(self.kept, lambda event: self.stored.append(event.ts), self._missed)
+
+    def _missed(self, since: str) -> Iterable[InboundEvent]:
+        self.asked.append(since)
+        self.may_answer.wait(5)
+        answer = self.answers.pop(0)
+        if isinstance(answer, ChatUnavailable):
+            raise answer
+        return answer
+
+    def finish(self) -> None:
+        self.may_answer.set()
+        for thread in threading.enumerate():
+            if thread.name == "catch-up":
+                thread.join(5)
+
+
+def test_what_is_heard_before_the_catch_up_ends_does_not_hide_the_gap() -> None:
+    ear = Ear("100.0")
+    ear.answers = [[said("200.0"), said("300.0")]]
+    ear.hearing.cut_off()
+    ear.hearing.hear(said("9000.0"))  # on the new connection, before anybody asked what was missed
+    ear.hearing.connected()
+    ear.hearing.hear(said("9001.0"))
+    assert ear.kept[CURSOR] == "100.0", "a bot killed now looks at the gap again"
+    ear.finish()
+    assert ear.asked == ["100.0"] and ear.stored == ["9000.0", "9001.0", "200.0", "300.0"]
+    assert ear.kept[CURSOR] == "9001.0"
+    ear.hearing.hear(said("9002.0"))
+    assert ear.kept[CURSOR] == "9002.0"
+
+
+def test_a_catch_up_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hearing, "AGAIN_S", (0.01,))
+    ear = Ear("100.0")
+    ear.answers = [ChatUnavailable("timeout"), ChatUnavailable("timeout"), [said("200.0")]]
+    ear.may_answer.set()
+    ear.hearing.cut_off()
+    ear.hearing.connected()
+    ear.finish()
+    assert ear.asked == ["100.0"] * 3 and ear.stored == ["200.0"] and ear.kept[CURSOR] == "200.0"
+
+
+def test_a_second_cut_during_the_catch_up_keeps_the_cursor() -> None:
+    ear = Ear("100.0")
+    ear.answers = [[said("200.0")], [said("200.0"), said("400.0")]]
+    ear.hearing.cut_off()
+    ear.hearing.connected()
+    ear.hearing.cut_off()
+    ear.finish()
+    assert ear.kept[CURSOR] == "100.0", "what was said during the second cut is not known yet"
+    ear.hearing.connected()
+    ear.finish()
+    assert ear.asked == ["100.0", "100.0"] and ear.kept[CURSOR] == "400.0"
+
+
+def test_the_first_start_of_all_begins_now() -> None:
+    ear = Ear(None)
+    ear.hearing.connected()
+    ear.finish()
+    assert ear.asked == [] and float(ear.kept[CURSOR]) > 1.7e9
