@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from bot.adapters.hosts import open_host
@@ -26,10 +25,10 @@ from bot.adapters.hosts.deadline import Deadline
 from bot.adapters.hosts.route import dial
 from bot.adapters.hosts.settings import HostSettings
 from bot.adapters.hosts.sshconfig import resolve
+from ops.loopback import LoopbackSshd, free_port
 from runner.protocol.files import read_json
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import RUNNING, PollAsk
-from tests.hosting.sshd import Sshd, free_port
 
 SPEC = AttemptSpec(attempt="r1-train-1", run="r1", stage="train", token="bench", argv=["sleep", "3600"])
 OURS = "agent channel"
@@ -52,8 +51,8 @@ def main() -> int:
 
 
 def measure(folder: Path, rounds: int, hosts: int) -> dict[str, object]:
-    sshd = Sshd(folder / "sshd", "MaxStartups 400:30:800")
-    first = open_host("box", sshd.settings("ssh", folder / "root"))
+    sshd = LoopbackSshd(folder / "sshd", "MaxStartups 400:30:800")
+    first = open_host("box", sshd.settings(folder / "root"))
     first.launch(SPEC, {})
     try:
         found: dict[str, object] = {"start_ms": start_ms(sshd, folder), "idle": idle_cost(folder)}
@@ -72,19 +71,16 @@ Reach = Callable[[int], HostSettings]
 
 
 @contextlib.contextmanager
-def delayed(sshd: Sshd, round_trip_ms: int, hosts: int) -> Iterator[Reach]:
+def delayed(sshd: LoopbackSshd, round_trip_ms: int, hosts: int) -> Iterator[Reach]:
     """Settings of host n, each at an address of its own, so that each counts as a server of its own."""
     port = free_port()
     addresses = [f"127.0.7.{n + 1}" for n in range(hosts)]
-    argv = [sys.executable, "-m", "tests.hosting.proxy", str(round_trip_ms / 2000), str(sshd.port), str(port)]
-    known = sshd.state / f"known-{round_trip_ms}"
-    known.write_text("".join(f"[{address}]:{port} {sshd.host_key_line()}\n" for address in addresses))
+    argv = [sys.executable, "ops/loopback.py", str(round_trip_ms / 2000), str(sshd.port), str(port)]
     with subprocess.Popen([*argv, *addresses], stdout=subprocess.PIPE) as proxy:
         assert proxy.stdout is not None and proxy.stdout.readline() == b"up\n"
 
         def reach(n: int) -> HostSettings:
-            settings = sshd.settings("ssh", sshd.state.parent / "root", known_hosts=str(known), call_s=120.0)
-            return replace(settings, address=f"root@{addresses[n]}", port=port)
+            return sshd.settings(sshd.state.parent / "root", addresses[n], port)
 
         try:
             yield reach
@@ -96,6 +92,7 @@ def poll_one(reach: Reach, folder: Path, rounds: int) -> dict[str, dict[str, flo
     with contextlib.ExitStack() as stack:
         ways = {
             OURS: stack.enter_context(agent_channel(reach(0))),
+            "one byte to cat and back": stack.enter_context(echo(reach(0))),
             "warm exec channel": stack.enter_context(warm_exec(reach(0), folder)),
             "new paramiko connection": new_connection(reach(0), folder),
             "OpenSSH ControlMaster": stack.enter_context(control_master(reach(0), folder)),
@@ -192,6 +189,21 @@ def execute(connection: Connection, command: str) -> None:
 
 
 @contextlib.contextmanager
+def echo(settings: HostSettings) -> Iterator[Callable[[], object]]:
+    """The floor: one round trip through the same sshd."""
+    connection = connect(settings)
+    channel = connection.open_session(Deadline(60))
+    channel.exec_command("cat")
+
+    def poll() -> None:
+        channel.sendall(b"x")
+        assert channel.recv(1) == b"x"
+
+    yield poll
+    connection.close()
+
+
+@contextlib.contextmanager
 def warm_exec(settings: HostSettings, folder: Path) -> Iterator[Callable[[], object]]:
     connection = connect(settings)
     yield lambda: execute(connection, question(settings))
@@ -222,11 +234,11 @@ def control_master(settings: HostSettings, folder: Path) -> Iterator[Callable[[]
     subprocess.run([*argv[:1], "-O", "exit", *argv[1:]], capture_output=True)
 
 
-def start_ms(sshd: Sshd, folder: Path) -> float:
+def start_ms(sshd: LoopbackSshd, folder: Path) -> float:
     """From nothing to the first answer: connect, log in, send the agent, poll. Best of five."""
     times = []
     for _ in range(5):
-        host = open_host("box", sshd.settings("ssh", folder / "root"))
+        host = open_host("box", sshd.settings(folder / "root"))
         began_s = time.perf_counter()
         host.poll([])
         times.append((time.perf_counter() - began_s) * 1000)
