@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from bot.core.inbound import InboundEvent
 from bot.service.desk import Desk
+from bot.service.holder import is_gone
 from bot.service.inbox import Inbox
 from bot.service.launches import Launches
 from bot.service.orders import Orders
@@ -54,7 +55,10 @@ class Engine:
         desk.kick = self._wake_up
 
     def start(self) -> None:
-        """Take the lease, then begin. Raises LeaseLost."""
+        """Take the lease, also that of a bot that was killed on this machine, then begin. Raises LeaseLost."""
+        held_by = self._take_lease()
+        if is_gone(held_by):
+            self.desk.store.drop_lease(held_by)
         self._renew()
         for loop in self._loops:
             loop.start()
@@ -64,7 +68,8 @@ class Engine:
         self._stop.set()
         self._wake_up()
         for loop in self._loops:
-            loop.join(STOP_S / 4)
+            if loop.is_alive():  # none is where the lease could not be had
+                loop.join(STOP_S / 4)
         closed = [part.close(STOP_S / 4) for part in (self._inbox, self._launches, self.polls)]
         if not all(closed):
             log.warning("stopped while calls were under way; the next start takes them up again")
@@ -90,9 +95,12 @@ class Engine:
         clock = self.desk.clock
         return clock.now().timestamp() - clock.monotonic_s()
 
+    def _take_lease(self) -> str:
+        """Who holds it now."""
+        return self.desk.store.take_lease(self._holder, self.desk.clock.now().timestamp(), LEASE_S)
+
     def _renew(self) -> None:
-        now_s = self.desk.clock.now().timestamp()
-        holder = self.desk.store.take_lease(self._holder, now_s, LEASE_S)
+        holder = self._take_lease()
         if holder != self._holder:
             raise LeaseLost(f"another bot is at work on this database: {holder}")
 

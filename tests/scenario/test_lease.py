@@ -1,0 +1,48 @@
+"""Who may run on a database, after a bot was killed on it."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.service.engine import LEASE_S, LeaseLost
+from bot.service.holder import this_process
+from tests.scenario.room import Room
+
+SAY_WHO = "from bot.service.holder import this_process; print(this_process(), flush=True); input()"
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    made = Room(tmp_path)
+    yield made
+    made.down()
+
+
+def hold(room: Room, holder: str) -> None:
+    """Hold the lease as a bot that took it just now."""
+    room.engine.stop()
+    assert room.store.take_lease(holder, time.time(), LEASE_S) == holder
+
+
+def test_the_lease_of_a_killed_bot_is_taken_over_at_once(room: Room) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SAY_WHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        holder = process.stdout.readline().strip()
+        process.kill()
+    hold(room, holder)
+    room.up()
+    assert room.start() == "r1"
+
+
+@pytest.mark.parametrize("holder", [this_process(), "gpu-head pid 1 [00000000-4026531836/77]"])
+def test_a_bot_that_may_live_keeps_its_lease(room: Room, holder: str) -> None:
+    hold(room, holder)
+    with pytest.raises(LeaseLost, match="pid"):
+        room.up()
+    room.store.drop_lease(holder)
