@@ -1,6 +1,7 @@
 """`python -m bot VERB`: one file a verb in `bot.cli`."""
 
 import importlib
+import os
 import sys
 
 from bot.errors import BotError, OperatorError
@@ -46,6 +47,9 @@ def main(argv: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # `... | head`: nobody reads on, and nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 if __name__ == "__main__":
