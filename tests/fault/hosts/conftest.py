@@ -51,6 +51,28 @@ def start_sshd(tmp_path: Path) -> Iterator[StartSshd]:
         sshd.stop()
 
 
+@pytest.fixture(params=["local", pytest.param("ssh", marks=pytest.mark.sshd)])
+def open_either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenLocal]:
+    """As `open_local`, or the same behind real sshds, one for each environment."""
+    if request.param == "local":
+        yield request.getfixturevalue("open_local")
+        return
+    start = request.getfixturevalue("start_sshd")
+    servers: dict[str, Sshd] = {}
+    opened = []
+
+    def open_one(root: Path | None = None, **env: str) -> AgentHost:
+        line = "SetEnv " + " ".join(f'{name}="{value}"' for name, value in env.items()) if env else ""
+        if line not in servers:
+            servers[line] = start(line)
+        opened.append(open_host("box", servers[line].settings("ssh", root or tmp_path / "root")))
+        return opened[-1]
+
+    yield open_one
+    for host in opened:
+        host.close()
+
+
 @pytest.fixture
 def sshd(start_sshd: StartSshd) -> Sshd:
     return start_sshd()

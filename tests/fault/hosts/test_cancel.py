@@ -1,6 +1,5 @@
 """Cancelling ends every process, whatever it does to get away, or names those that are left."""
 
-import json
 import os
 import signal
 import sys
@@ -15,10 +14,11 @@ from bot.adapters.hosts.host import AgentHost
 from bot.errors import HostUnreachable
 from runner.protocol.files import read_json
 from runner.protocol.spec import AttemptSpec
-from runner.protocol.view import CANCELLED, EXITED
+from runner.protocol.view import CANCELLED, EXITED, QUEUED
 from tests.contract.hosts.test_host_contract import is_running
 from tests.fault.hosts.conftest import OpenLocal
-from tests.hosting.attempts import ended, eventually, see, shell
+from tests.hosting.attempts import AT_THE_GATE, ended, eventually, see, shell
+from tests.hosting.disks import disk_to_freeze
 
 RANK = """
 import os, signal, subprocess, sys, time
@@ -120,12 +120,21 @@ def test_an_attempt_that_has_ended_stays_as_it_ended(local: AgentHost) -> None:
     assert (view.state, view.rc) == (EXITED, 3)
 
 
+@pytest.mark.slow
 def test_survivors_are_named_and_keep_the_lock(local: AgentHost, tmp_path: Path) -> None:
-    """A process in uninterruptible sleep cannot be had at will: a record that names one stands in for it."""
-    spec = shell("exit 0")
-    local.launch(spec, {})
-    ended(local, spec)
-    path = Path(local.settings.root) / "attempts" / spec.attempt / "exit.json"
-    path.write_text(json.dumps(dict(read_json(str(path)), cause="cancelled", survivors=[4242])))
-    view = see(local, spec)
-    assert (view.state, view.survivors) == (CANCELLED, [4242])
+    """One process writes to a frozen disk: not even KILL ends that."""
+    with disk_to_freeze(tmp_path / "frozen") as disk:
+        first = shell(f"{AT_THE_GATE} echo $$ >&2; exec dd if=/dev/zero of={disk.folder}/file bs=1 count=1", gpus=[0])
+        second = shell("exit 4", attempt="r2-train-1", gpus=[0])
+        pid = local.launch(first, {}).pid
+        disk.freeze()
+        (Path(local.settings.root) / "attempts" / first.attempt / "out/go").touch()
+        stuck = int(eventually(lambda: see(local, first, 0).log, lambda log: log.endswith(b"\n")))
+        eventually(lambda: Path(f"/proc/{stuck}/stat").read_text().rpartition(")")[2].split()[0], lambda s: s == "D")
+        view = local.kill(first.attempt, first.token, 0.5)
+        assert stuck in view.survivors and pid is not None
+        assert local.launch(second, {}).state == QUEUED
+        assert see(local, second).why.startswith(f"GPU 0 is held by {first.attempt}")
+        disk.thaw()
+        assert ended(local, second).rc == 4
+        assert see(local, first).state == CANCELLED

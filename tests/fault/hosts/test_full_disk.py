@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.hosts import HostSettings
+from bot.adapters.hosts import HostSettings, open_host
 from bot.adapters.hosts.deadline import Deadline
 from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.process import ProcessPipe
@@ -17,7 +17,7 @@ from bot.errors import HostError, LaunchFailed
 from runner.protocol.files import read_json
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import ABSENT, CANCELLED, EXITED, RUNNING
-from tests.fault.hosts.conftest import OpenLocal
+from tests.fault.hosts.conftest import OpenLocal, StartSshd
 from tests.hosting.attempts import AT_THE_GATE, ended, see, shell
 from tests.hosting.disks import empty, fill, small_disk
 
@@ -118,3 +118,24 @@ def test_a_read_only_disk_is_named(open_local: OpenLocal, disk: Path) -> None:
     assert host.poll([]).attempts == []
     with pytest.raises(LaunchFailed, match="Read-only file system"):
         host.launch(shell("true"), {})
+
+
+@pytest.mark.sshd
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_a_home_folder_that_takes_nothing_more(start_sshd: StartSshd, disk: Path, state: str) -> None:
+    """Polls work, launches say why they do not; with a root on another disk everything works."""
+    running = start_sshd(f"SetEnv HOME={disk}")
+    (disk / ".pointsman").mkdir()
+    if state == "full":
+        fill(disk)
+    else:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    host = open_host("box", running.settings("ssh", Path("~/.pointsman")))
+    assert host.poll([]).facts.root == f"{disk}/.pointsman"
+    with pytest.raises(LaunchFailed, match=r"GB free, there are 0\.0 GB under" if state == "full" else "Read-only"):
+        host.launch(shell("true"), {})
+    host.close()
+    elsewhere = open_host("box", running.settings("ssh", disk.parent / "root"))
+    elsewhere.launch(shell("exit 5"), {})
+    assert ended(elsewhere, shell("")).rc == 5
+    elsewhere.close()

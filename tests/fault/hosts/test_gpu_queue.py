@@ -1,8 +1,14 @@
-"""Two attempts that want the same GPU: the second waits, says for whom, and can be cancelled while it waits."""
+"""GPUs that are taken: by another attempt, then the second waits its turn; by a stranger, then it is refused."""
 
+import getpass
 import os
 import signal
+import subprocess
+from pathlib import Path
 
+import pytest
+
+from bot.errors import LaunchFailed
 from runner.protocol.files import read_json
 from runner.protocol.view import CANCELLED, EXITED, QUEUED, RUNNING
 from tests.fault.hosts.conftest import OpenLocal
@@ -64,3 +70,48 @@ def test_the_lock_outlives_the_supervisor_with_the_process(open_local: OpenLocal
     assert host.launch(second, {}).state == QUEUED
     host.kill(first.attempt, first.token, 1.0)
     assert ended(host, second).rc == 0
+
+
+NVIDIA_SMI = """#!/bin/sh
+case "$1" in
+  --query-gpu=*) echo "0, GPU-a, NVIDIA H200, 3380, 143771, 96"; echo "1, GPU-b, NVIDIA H200, 0, 143771, 0" ;;
+  *) cat "{users}" ;;
+esac
+"""
+
+
+def test_a_gpu_that_a_stranger_uses_refuses_the_launch_with_pid_user_and_memory(
+    open_local: OpenLocal, tmp_path: Path
+) -> None:
+    users, smi = tmp_path / "users", tmp_path / "bin/nvidia-smi"
+    smi.parent.mkdir()
+    smi.write_text(NVIDIA_SMI.format(users=users))
+    smi.chmod(0o755)
+    host = open_local(PATH=f"{smi.parent}:{os.environ['PATH']}")
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        users.write_text(f"GPU-a, {stranger.pid}, 3380\n")
+        with pytest.raises(LaunchFailed) as raised:
+            host.launch(shell("exit 0", gpus=[0]), {})
+        assert raised.value.kind == "gpus-busy"
+        assert raised.value.message == f"GPU 0: pid {stranger.pid} of {getpass.getuser()} holds 3.5 GB"
+        other = shell("exit 0", attempt="r1-train-2", gpus=[1])
+        host.launch(other, {})
+        assert ended(host, other).rc == 0
+        stranger.kill()
+    users.write_text("")
+    host.launch(shell("exit 5", gpus=[0]), {})
+    assert ended(host, shell("", gpus=[0])).rc == 5
+
+
+def test_inputs_that_are_not_on_the_host_refuse_the_launch_and_are_told_where_they_are(open_local: OpenLocal) -> None:
+    host = open_local()
+    inputs = {"{root}/runs/r1/extract": "extract made it on box2 (r1-extract-1)", "/etc": "always there"}
+    spec = shell("exit 5", inputs=inputs)
+    with pytest.raises(LaunchFailed) as raised:
+        host.launch(spec, {})
+    assert raised.value.kind == "no-input"
+    folder = Path(host.settings.root) / "runs/r1/extract"
+    assert raised.value.message == f"{folder} is not on this host: extract made it on box2 (r1-extract-1)"
+    folder.mkdir(parents=True)
+    host.launch(spec, {})
+    assert ended(host, spec).rc == 5

@@ -12,9 +12,9 @@ import pytest
 from bot.adapters.hosts.host import AgentHost
 from runner.agent.identity import BOOT_ID_VARIABLE, start_ticks
 from runner.protocol.files import read_json, write_json
-from runner.protocol.view import ABSENT, LOST, RUNNING
+from runner.protocol.view import ABSENT, LOST, QUEUED, RUNNING
 from tests.fault.hosts.conftest import OpenLocal
-from tests.hosting.attempts import eventually, see, shell
+from tests.hosting.attempts import ended, eventually, see, shell
 
 SPEC = shell(
     'cd "$POINTSMAN_ATTEMPT_DIR"; echo \'{"version":1,"state":"running","message":"resume from 7"}\' > status.json;'
@@ -90,3 +90,15 @@ def test_an_attempt_directory_that_is_gone_is_absent(host: AgentHost) -> None:
     assert see(host, SPEC).state == ABSENT
     shutil.move(kept, str(folder))
     assert see(host, SPEC).state == RUNNING and see(host, SPEC).pid == pid
+
+
+def test_what_is_lost_holds_no_gpu(host: AgentHost) -> None:
+    spec = shell("sleep 60", attempt="r2-train-1", gpus=[3])
+    host.launch(spec, {})
+    started = read_json(f"{host.settings.root}/attempts/{spec.attempt}/started.json")
+    second = shell("exit 4", attempt="r3-train-1", gpus=[3])
+    assert host.launch(second, {}).state == QUEUED
+    os.kill(started["supervisor"]["pid"], signal.SIGKILL)  # as the end of a boot does
+    os.killpg(started["pid"], signal.SIGKILL)
+    assert eventually(lambda: see(host, spec).state, lambda state: state == LOST)
+    assert ended(host, second).rc == 4
