@@ -24,57 +24,72 @@ from typing import Any
 
 from runner.extract.records import Records
 from runner.hf import load_config, text_config
-from runner.serve import CaptureSettings, Server, ServerSettings, generate, serve
+from runner.serve import CaptureSettings, Server, ServerSettings, generate, launch, wait_until_ready
 
 
 def main() -> int:
     args = _arguments().parse_args()
-    config = text_config(load_config(args.target))
-    chance = random.Random(0)
-    prompts = [
-        [chance.randrange(8, int(config["vocab_size"])) for _ in range(args.length)] for _ in range(args.requests)
-    ]
-    rates: dict[str, list[float]] = {}
     with contextlib.ExitStack() as stack:
-        ways = _start_ways(args, prompts, stack)
-        for turn in range(-1, args.rounds):  # the first turn warms up
-            for name, way in ways.items():
-                rate = args.requests * args.length / way(turn)
-                print(f"{name}: {rate:.0f} tok/s", file=sys.stderr)
-                if turn >= 0:
-                    rates.setdefault(name, []).append(rate)
-    width = int(config["hidden_size"])
-    size = args.requests * args.length * (4 * width * (4 if args.dtype == "float32" else 2) + 5)
-    writes = {
-        str(place): _write_rate(place, args.requests, size // args.requests, args.writers or 1) for place in args.out
-    }
-    _report(args, rates, size, writes)
+        benches = [Bench(args, target, stack) for target in args.target]  # all servers start side by side
+        for bench in benches:
+            bench.wait()
+        results = [bench.measure() for bench in benches]
+    if args.json:
+        print(json.dumps({"targets": results}))
+    else:
+        print("\n".join(map(_words, results)))
     return 0
 
 
-def _start_ways(
-    args: argparse.Namespace, prompts: list[list[int]], stack: contextlib.ExitStack
-) -> dict[str, Callable[[int], float]]:
-    """Start the servers; each way gives the seconds of one turn, for all prompts."""
-    ways: dict[str, Callable[[int], float]] = {}
-    for place in args.out:
-        ours = stack.enter_context(_started(args, place / "ours", args.writers))
-        if not ways:
-            ways["plain"] = functools.partial(ours.time_plain, prompts)
-            if args.json_requests:
-                ways["json"] = functools.partial(ours.time_json, prompts, args.json_requests)
-        ways[f"ours {place}"] = functools.partial(ours.time, prompts)
-        if args.naive:
-            naive = stack.enter_context(_started(args, place / "naive", 0))
-            ways[f"naive {place}"] = functools.partial(naive.time, prompts)
-    return ways
+class Bench:
+    """The servers of one target, and the ways that take turns on them."""
+
+    def __init__(self, args: argparse.Namespace, target: Path, stack: contextlib.ExitStack) -> None:
+        self._args, self._target = args, target
+        self._config = text_config(load_config(target))
+        chance, vocab = random.Random(0), int(self._config["vocab_size"])
+        self._prompts = [[chance.randrange(8, vocab) for _ in range(args.length)] for _ in range(args.requests)]
+        self._started: list[Started] = []
+        self._ways: dict[str, Callable[[int], float]] = {}
+        for place in args.out:
+            ours = self._start(stack, place / target.name / "ours", args.writers)
+            if not self._ways:
+                self._ways["plain"] = functools.partial(ours.time_plain, self._prompts)
+                if args.json_requests:
+                    self._ways["json"] = functools.partial(ours.time_json, self._prompts, args.json_requests)
+            self._ways[f"ours {place}"] = functools.partial(ours.time, self._prompts)
+            if args.naive:
+                naive = self._start(stack, place / target.name / "naive", 0)
+                self._ways[f"naive {place}"] = functools.partial(naive.time, self._prompts)
+
+    def _start(self, stack: contextlib.ExitStack, folder: Path, writers: int) -> "Started":
+        started = stack.enter_context(_started(self._args, self._target, folder, writers))
+        self._started.append(started)
+        return started
+
+    def wait(self) -> None:
+        for started in self._started:
+            wait_until_ready(started.server, started.settings, lambda text: print(text, end="\r", file=sys.stderr))
+
+    def measure(self) -> dict[str, Any]:
+        args, rates = self._args, dict[str, list[float]]()
+        for turn in range(-1, args.rounds):  # the first turn warms up
+            for name, way in self._ways.items():
+                rate = args.requests * args.length / way(turn)
+                print(f"{self._target.name}, {name}: {rate:.0f} tok/s", file=sys.stderr)
+                if turn >= 0:
+                    rates.setdefault(name, []).append(rate)
+        width = int(self._config["hidden_size"])
+        each = args.length * (4 * width * (4 if args.dtype == "float32" else 2) + 5)
+        writes = {str(place): round(_write_rate(place, args.requests, each, args.writers or 1)) for place in args.out}
+        size = args.requests * each
+        found = _found(rates, args.requests * args.length, size)
+        return {"target": self._target.name, "bytes": size, "ways": found, "write_bytes_s": writes}
 
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ops/bench extract", description=__doc__)
-    parser.add_argument(
-        "--target", type=Path, required=True, help="model folder (its weights may be --load-format dummy)"
-    )
+    parser.add_argument("--target", type=Path, action="append", required=True, help="model folder; may be repeated")
     parser.add_argument("--out", type=Path, action="append", required=True, help="where files go; may be repeated")
     parser.add_argument("--length", type=int, default=2048, help="tokens a prompt")
     parser.add_argument("--requests", type=int, default=64, help="prompts a turn")
@@ -82,6 +97,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--writers", type=int, default=8)
     parser.add_argument("--queue-bytes", type=int, default=2 << 30)
+    parser.add_argument("--station", type=Path, help="folder in memory that our files go through on their way")
+    parser.add_argument("--station-bytes", type=int, default=8 << 30)
     parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
     parser.add_argument("--chunked-prefill", type=int, default=16384)
     parser.add_argument("--naive", action=argparse.BooleanOptionalAction, default=True)
@@ -93,6 +110,7 @@ def _arguments() -> argparse.ArgumentParser:
 @dataclass(frozen=True)
 class Started:
     server: Server
+    settings: ServerSettings
     folder: Path
     records: Records
 
@@ -131,25 +149,30 @@ class Started:
 
 
 @contextlib.contextmanager
-def _started(args: argparse.Namespace, folder: Path, writers: int) -> Iterator[Started]:
+def _started(args: argparse.Namespace, target: Path, folder: Path, writers: int) -> Iterator[Started]:
     folder.mkdir(parents=True, exist_ok=True)
-    layers = int(text_config(load_config(args.target))["num_hidden_layers"])
+    layers = int(text_config(load_config(target))["num_hidden_layers"])
     records = Records.begin(folder)
     settings = ServerSettings(
-        model=args.target,
+        model=target,
         dtype=args.dtype,
         context_length=args.length + 8,
         chunked_prefill_tokens=args.chunked_prefill,
         max_total_tokens=max(args.chunked_prefill * 4, args.length * 4),
         tokenizer=False,
         capture=CaptureSettings(
-            folder=folder, layer_ids=(1, layers // 2 - 1, layers - 4), writers=writers, queue_bytes=args.queue_bytes
+            folder=folder,
+            layer_ids=(1, layers // 2, layers - 2),
+            writers=writers,
+            queue_bytes=args.queue_bytes,
+            station=args.station / target.name if args.station and writers else None,
+            station_bytes=args.station_bytes,
         ),
         extra=tuple(shlex.split(args.server_args)),
     )
-    log = Path(os.environ.get("OUT", str(folder))) / f"server-{writers}-{folder.parent.name}.log"
-    with serve(settings, log, lambda text: print(text, end="\r", file=sys.stderr)) as server:
-        yield Started(server, folder, records)
+    place = "-".join(folder.parts[-4:]).strip("/")
+    with launch(settings, Path(os.environ.get("OUT", str(folder))) / f"server-{place}.log") as server:
+        yield Started(server, settings, folder, records)
 
 
 def _write_rate(place: Path, files: int, size: int, threads: int) -> float:
@@ -170,31 +193,26 @@ def _write_rate(place: Path, files: int, size: int, threads: int) -> float:
     return files * size / seconds
 
 
-def _report(args: argparse.Namespace, rates: dict[str, list[float]], size: int, writes: dict[str, float]) -> None:
+def _found(rates: dict[str, list[float]], tokens: int, size: int) -> dict[str, dict[str, Any]]:
     middle = {name: statistics.median(values) for name, values in rates.items()}
-    tokens = args.requests * args.length
-    found = {
+    return {
         name: {
             "tokens_s": round(rate, 1),
             "bytes_s": round(rate / tokens * size) if name.startswith(("ours", "naive")) else None,
             "of_plain": round(rate / middle["plain"], 4),
-            "spread": [round(min(rates[name]), 1), round(max(rates[name]), 1)],
+            "all": [round(each, 1) for each in rates[name]],
         }
         for name, rate in middle.items()
     }
-    if args.json:
-        writes = {place: round(rate) for place, rate in writes.items()}
-        print(
-            json.dumps(
-                {"target": str(args.target), "tokens": tokens, "bytes": size, "ways": found, "write_bytes_s": writes}
-            )
-        )
-        return
-    for name, each in found.items():
+
+
+def _words(result: dict[str, Any]) -> str:
+    lines = [f"{result['target']}, {result['bytes'] / 1e6:.0f} MB a turn"]
+    for name, each in result["ways"].items():
         rate = f"{each['bytes_s'] / 1e6:8.1f} MB/s" if each["bytes_s"] else " " * 13
-        print(f"{name:<32} {each['tokens_s']:>10.1f} tok/s {rate}  {each['of_plain']:.3f} of plain")
-    for place, rate in writes.items():
-        print(f"{place}: written plainly at {rate / 1e6:.1f} MB/s")
+        lines.append(f"  {name:<32} {each['tokens_s']:>10.1f} tok/s {rate}  {each['of_plain']:.3f} of plain")
+    lines += [f"  {place}: written plainly at {rate / 1e6:.1f} MB/s" for place, rate in result["write_bytes_s"].items()]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -107,9 +107,11 @@ def command(settings: ServerSettings, port: int) -> list[str]:
     if not settings.prefix_cache:
         argv.append("--disable-radix-cache")
     if settings.on_cpu:
-        argv += ["--device", "cpu", "--attention-backend", "torch_native", "--sleep-on-idle"]
+        argv += ["--device", "cpu", "--attention-backend", "torch_native"]
         # Our stand-ins answer to the AMX backend's names; as the overall backend SGLang would refuse it without AMX.
         argv += ["--prefill-attention-backend", "intel_amx", "--decode-attention-backend", "intel_amx"]
+    if settings.on_cpu or settings.capture:  # a scheduler that spins when idle takes time from the writers' threads
+        argv.append("--sleep-on-idle")
     if settings.on_cpu or not settings.graphs or settings.capture:
         argv.append("--disable-cuda-graph")
     return argv + _capture(settings.capture) + _draft(settings.draft) + list(settings.extra)

@@ -1,5 +1,6 @@
 """Where the plugin takes hold of SGLang, and the checks that it is the SGLang that it knows."""
 
+import functools
 import inspect
 import multiprocessing
 import os
@@ -24,22 +25,52 @@ SIGNATURES = {
     READY: ("self",),
 }
 
+_is_installed = False
 _capture = None  # of the scheduler's process, once it is ready and writes
 
 
 def install():
     """Register the hooks. SGLang only logs what goes wrong in a plugin: so anything unknown ends the server here."""
     from sglang.srt.plugins.hook_registry import HookRegistry, HookType
+
+    if _first():
+        HookRegistry.register(APPEND, _around_append, HookType.AROUND)
+        HookRegistry.register(READY, _after_ready, HookType.AFTER)
+
+
+def install_in_place():
+    """The same without SGLang's plugins, for a patched model file: called when the model is told what to capture."""
+    if not _first():
+        return
+    for target, hook in ((APPEND, _around_append), (READY, lambda original, self: _after_ready(original(self), self))):
+        owner, _, name = target.rpartition(".")
+        owner = pkgutil.resolve_name(owner)
+        setattr(owner, name, _wrapped(getattr(owner, name), hook))
+
+
+def _wrapped(original, hook):
+    @functools.wraps(original)
+    def wrapper(*args, **kwargs):
+        return hook(original, *args, **kwargs)
+
+    return wrapper
+
+
+def _first():
+    """Whether nothing is installed yet, and this is the SGLang that the hooks know; another one ends the server."""
+    global _is_installed
     from sglang.version import __version__
 
+    if _is_installed:  # the plugin was loaded, and the model file is patched as well
+        return False
     if __version__ != VERSION:
         refuse(f"SGLang is {__version__}, this plugin knows {VERSION}")
     for target, wanted in SIGNATURES.items():
         complaint = compare_signature(target, wanted)
         if complaint:
             refuse(complaint)
-    HookRegistry.register(APPEND, _around_append, HookType.AROUND)
-    HookRegistry.register(READY, _after_ready, HookType.AFTER)
+    _is_installed = True
+    return True
 
 
 def compare_signature(target, wanted):
@@ -87,6 +118,9 @@ def _after_ready(info, scheduler):
         dtype=str(scheduler.tp_worker.model_runner.dtype).removeprefix("torch."),
         tp_size=int(args.tp_size),
     )
+    # Writer threads need the interpreter often and briefly. At the default of 5 ms a time, a busy scheduler's thread
+    # would make the last files of a batch wait for half a second.
+    sys.setswitchinterval(0.0005)
     _capture = Assembly(Writers(folder, settings))
     return info
 

@@ -18,14 +18,14 @@ class Mover:
     `failed(record, error)` are called by the threads.
     """
 
-    def __init__(self, station, folder, threads, most_bytes, done, failed):
-        self.room = Room(most_bytes)
-        self._station = station
+    def __init__(self, settings, folder, done, failed):
+        self.room = Room(settings.station_bytes)
+        self._station = settings.station
         self._folder = folder
         self._done = done
         self._failed = failed
         self._queue = queue.SimpleQueue()
-        for number in range(threads):
+        for number in range(max(1, 2 * settings.writers)):  # each spends much of its time waiting for a sync
             threading.Thread(target=self._work, name=f"capture-mover-{number}", daemon=True).start()
 
     def path(self, file):
