@@ -1,36 +1,81 @@
 """Attention of training-time test: causal over the keys of step 0, only the own slot of every later step.
 
 The mask of all steps together would be [T, T (k + 1)]; it is never built. Scores against step 0 are causal within
-each conversation, and each later step adds one score a slot.
+each conversation, and each later step adds one score a slot. Here in plain matrix products, one block of queries
+after another; `runner.train.flash` has the form for GPUs.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from runner.train.flash import FlashTTT
 from runner.train.layout import Layout
 
 QUERY_BLOCK = (
     128  # rows of queries that share one set of keys on the CPU: above it causality saves, below it GEMMs shrink
 )
 
+# k0, v0 [N, kv heads, D] of step 0; own k, v [S, A, kv heads, D]: those of every later step up to the one at hand
+Keys = tuple[Tensor, Tensor, Tensor, Tensor]
 
-def ttt_attention(
-    q_AHD: Tensor, k0_NGD: Tensor, v0_NGD: Tensor, own_k: Sequence[Tensor], own_v: Sequence[Tensor], layout: Layout
-) -> Tensor:
-    """Attend from the active slots of one step.
 
-    q [A, heads, D] of this step; k0, v0 [N, kv heads, D] of step 0; own_k, own_v: one [A, kv heads, D] for every
-    later step up to this one. RoPE is already in q and k. Returns [A, heads, D].
+def attend(q_AHD: Tensor, keys: Keys, layout: Layout, out_AHD: Tensor) -> list[Tensor]:
+    """Attend from the active slots of one step, into `out`. RoPE is already in q and k.
+
+    Returns the weights for the backward pass: on a CPU memory is cheaper than computing them again.
     """
-    fast = q_AHD.is_cuda and q_AHD.dtype in (torch.bfloat16, torch.float16)
-    function = FlashTTT if fast else _Blocked
-    out: Tensor = function.apply(q_AHD, k0_NGD, v0_NGD, layout, *own_k, *own_v)  # type: ignore[no-untyped-call]
-    return out
+    k0, v0, own_k, own_v = keys
+    groups, dim = k0.shape[1], q_AHD.shape[2]
+    q_GRAD = _by_group(q_AHD * (1 / math.sqrt(dim)), groups)  # heads that share keys are one taller matrix
+    own_scores = [(q_GRAD * _one_head(k)).sum(-1) for k in own_k]
+    out = torch.empty_like(q_GRAD)
+    kept = []
+    for first, end, key, key_end in _blocks(layout):
+        weights, own_weights = _block_weights(q_GRAD, k0, own_scores, (first, end, key, key_end))
+        block = torch.matmul(weights, v0[key:key_end].transpose(0, 1)).view(groups, -1, end - first, dim)
+        for weight, value in zip(own_weights, own_v, strict=True):
+            block.addcmul_(weight[..., None], _one_head(value)[:, :, first:end])
+        out[:, :, first:end] = block
+        kept += [weights, *own_weights]
+    out_AHD.view(-1, groups, q_GRAD.shape[1], dim).copy_(out.permute(2, 0, 1, 3))
+    return kept
+
+
+def attend_backward(
+    grad_AHD: Tensor, q_AHD: Tensor, keys: Keys, out_AHD: Tensor, kept: Sequence[Tensor], layout: Layout, d_keys: Keys
+) -> Tensor:
+    """The gradient of q; those of the keys and values add to `d_keys`. `out`, `kept`: what `attend` made."""
+    k0, v0 = keys[:2]
+    dk0, dv0, d_own_k, d_own_v = d_keys
+    own_k, own_v = [_one_head(k) for k in keys[2]], [_one_head(v) for v in keys[3]]
+    steps, groups, dim = len(own_k), k0.shape[1], q_AHD.shape[2]
+    q_GRAD, grad_GRAD = _by_group(q_AHD * (1 / math.sqrt(dim)), groups), _by_group(grad_AHD, groups)
+    dq = torch.empty_like(q_GRAD)
+    own_dweights = [(grad_GRAD * v).sum(-1) for v in own_v]
+    for number, (first, end, key, key_end) in enumerate(_blocks(layout)):
+        weights, *own_weights = kept[number * (steps + 1) : (number + 1) * (steps + 1)]
+        rows = slice(first, end)
+        grad_block = grad_GRAD[:, :, rows].reshape(groups, -1, dim)
+        dv0[key:key_end] += torch.matmul(weights.transpose(1, 2), grad_block).transpose(0, 1)
+        dweights = torch.matmul(grad_block, v0[key:key_end].permute(1, 2, 0))
+        # softmax backward over both kinds of keys: ds = p (dp - sum p dp)
+        total = torch.linalg.vecdot(weights, dweights).view(groups, -1, end - first)
+        for weight, dweight in zip(own_weights, own_dweights, strict=True):
+            total.addcmul_(weight, dweight[:, :, rows])
+        dscores = dweights.sub_(total.view(groups, -1, 1)).mul_(weights)
+        dq_block = torch.matmul(dscores, k0[key:key_end].transpose(0, 1)).view(groups, -1, end - first, dim)
+        q_block = q_GRAD[:, :, rows].reshape(groups, -1, dim)
+        dk0[key:key_end] += torch.matmul(dscores.transpose(1, 2), q_block).transpose(0, 1)
+        for step in range(steps):
+            weight = own_weights[step]
+            dscore = (own_dweights[step][:, :, rows] - total).mul_(weight)
+            dq_block.addcmul_(dscore[..., None], own_k[step][:, :, rows])
+            d_own_k[step, rows] += (dscore[..., None] * q_GRAD[:, :, rows]).sum(1).transpose(0, 1)
+            d_own_v[step, rows] += (weight[..., None] * grad_GRAD[:, :, rows]).sum(1).transpose(0, 1)
+        dq[:, :, rows] = dq_block
+    return _by_slot(dq.mul_(1 / math.sqrt(dim)))
 
 
 def _blocks(layout: Layout) -> list[tuple[int, int, int, int]]:
@@ -42,69 +87,6 @@ def _blocks(layout: Layout) -> list[tuple[int, int, int, int]]:
             end = min(first + QUERY_BLOCK, active_end)
             blocks.append((first, end, row, row_end - (active_end - end)))
     return blocks
-
-
-class _Blocked(torch.autograd.Function):
-    """Plain matrix products, one block of queries after another; heads that share keys are one taller matrix.
-
-    The weights of step 0 are kept for the backward pass: on a CPU memory is cheaper than computing them again.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, q: Tensor, k0: Tensor, v0: Tensor, layout: Layout, *own: Tensor) -> Tensor:
-        steps = len(own) // 2
-        own_k, own_v = own[:steps], own[steps:]
-        groups, dim = k0.shape[1], q.shape[2]
-        scale = 1 / math.sqrt(dim)
-        q_GRAD = _by_group(q, groups)
-        own_scores = [(q_GRAD * _one_head(k)).sum(-1).mul_(scale) for k in own_k]
-        out = torch.empty_like(q_GRAD)
-        kept = []
-        for first, end, key, key_end in _blocks(layout):
-            weights, own_weights = _block_weights(q_GRAD, k0, own_scores, (first, end, key, key_end), scale)
-            block = torch.matmul(weights, v0[key:key_end].transpose(0, 1)).view(groups, -1, end - first, dim)
-            for weight, value in zip(own_weights, own_v, strict=True):
-                block.addcmul_(weight[..., None], _one_head(value)[:, :, first:end])
-            out[:, :, first:end] = block
-            kept += [weights, *own_weights]
-        ctx.save_for_backward(q, k0, v0, *own, *kept)
-        ctx.layout, ctx.steps = layout, steps
-        return _by_slot(out)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        steps, layout = ctx.steps, ctx.layout
-        q, k0, v0 = ctx.saved_tensors[:3]
-        own, kept = ctx.saved_tensors[3 : 3 + 2 * steps], ctx.saved_tensors[3 + 2 * steps :]
-        own_k, own_v = [_one_head(k) for k in own[:steps]], [_one_head(v) for v in own[steps:]]
-        groups, dim = k0.shape[1], q.shape[2]
-        scale = 1 / math.sqrt(dim)
-        q_GRAD, grad_GRAD = _by_group(q, groups), _by_group(grad, groups)
-        dq, dk0, dv0 = torch.empty_like(q_GRAD), torch.zeros_like(k0), torch.zeros_like(v0)
-        own_dweights = [(grad_GRAD * v).sum(-1) for v in own_v]
-        d_own = [torch.empty_like(k) for k in (*own_k, *own_v)]
-        for number, (first, end, key, key_end) in enumerate(_blocks(layout)):
-            weights, *own_weights = kept[number * (steps + 1) : (number + 1) * (steps + 1)]
-            rows = slice(first, end)
-            grad_block = grad_GRAD[:, :, rows].reshape(groups, -1, dim)
-            dv0[key:key_end] += torch.matmul(weights.transpose(1, 2), grad_block).transpose(0, 1)
-            dweights = torch.matmul(grad_block, v0[key:key_end].permute(1, 2, 0))
-            # softmax backward over both kinds of keys: ds = p (dp - sum p dp)
-            total = torch.linalg.vecdot(weights, dweights).view(groups, -1, end - first)
-            for weight, dweight in zip(own_weights, own_dweights, strict=True):
-                total.addcmul_(weight, dweight[:, :, rows])
-            dscores = dweights.sub_(total.view(groups, -1, 1)).mul_(weights).mul_(scale)
-            dq_block = torch.matmul(dscores, k0[key:key_end].transpose(0, 1)).view(groups, -1, end - first, dim)
-            q_block = q_GRAD[:, :, rows].reshape(groups, -1, dim)
-            dk0[key:key_end] += torch.matmul(dscores.transpose(1, 2), q_block).transpose(0, 1)
-            for step in range(steps):
-                weight = own_weights[step]
-                dscore = (own_dweights[step][:, :, rows] - total).mul_(weight).mul_(scale)
-                dq_block.addcmul_(dscore[..., None], own_k[step][:, :, rows])
-                d_own[step][:, 0, rows] = (dscore[..., None] * q_GRAD[:, :, rows]).sum(1)
-                d_own[steps + step][:, 0, rows] = (weight[..., None] * grad_GRAD[:, :, rows]).sum(1)
-            dq[:, :, rows] = dq_block
-        return (_by_slot(dq), dk0, dv0, None, *(d[:, 0].transpose(0, 1) for d in d_own))
 
 
 def _by_group(x_AHD: Tensor, groups: int) -> Tensor:
@@ -124,7 +106,7 @@ def _one_head(x_AGD: Tensor) -> Tensor:
 
 
 def _block_weights(
-    q_GRAD: Tensor, k0_NGD: Tensor, own_scores: Sequence[Tensor], block: tuple[int, int, int, int], scale: float
+    q_GRAD: Tensor, k0_NGD: Tensor, own_scores: Sequence[Tensor], block: tuple[int, int, int, int]
 ) -> tuple[Tensor, list[Tensor]]:
     """Softmax of one block over step 0's keys [G, R n, keys] and the slot's own later keys, each [G, R, n]."""
     first, end, key, key_end = block
@@ -133,9 +115,8 @@ def _block_weights(
     scores = q_GRAD.new_empty(groups, repeats, count, keys + len(own_scores))
     flat = scores.view(groups, repeats * count, -1)
     q_block = q_GRAD[:, :, first:end].reshape(groups, -1, dim)
-    torch.mul(torch.matmul(q_block, k0_NGD[key:key_end].permute(1, 2, 0)), scale, out=flat[..., :keys])
-    future = torch.ones(count, count, dtype=torch.bool, device=scores.device).triu_(1)
-    scores[..., keys - count : keys].masked_fill_(future, -math.inf)
+    flat[..., :keys] = torch.matmul(q_block, k0_NGD[key:key_end].permute(1, 2, 0))
+    scores[..., keys - count : keys] += scores.new_full((count, count), -math.inf).triu_(1)
     for number, score in enumerate(own_scores):
         scores[..., keys + number] = score[:, :, first:end]
     weights = torch.softmax(flat, dim=-1)

@@ -50,7 +50,7 @@ class TrainConfig:
     threads: int = option("CPU threads of torch (0: as it chooses)", 0)
     compile: bool = option("compile the draft step (CUDA; the first steps are slow)", False)
     checkpoint_activations: bool = option(
-        "recompute activations in the backward pass: less memory, a third slower", False
+        "make the MLP's activations again in the backward pass: a third less memory, a tenth slower", False
     )
     prefetch: int = option("threads that read ahead; the result never depends on it", 2)
     loss_rows: int = option("rows of logits held in memory at once", 2048)

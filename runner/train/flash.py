@@ -6,107 +6,47 @@ slot and head, and theirs is written out. Conversations are kept apart by their 
 """
 
 import math
-from functools import cache
-from itertools import pairwise
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from runner.train import kernels
+from runner.train.attention import Keys
 from runner.train.layout import Layout
 
 
-class FlashTTT(torch.autograd.Function):
-    """The half-precision CUDA form of `attention.ttt_attention`."""
-
-    @staticmethod
-    def forward(ctx: Any, q: Tensor, k0: Tensor, v0: Tensor, layout: Layout, *own: Tensor) -> Tensor:
-        steps = len(own) // 2
-        scale = 1 / math.sqrt(q.shape[2])
-        lengths = _lengths(layout, q.device)
-        out0, lse0_HA, state, unused, _ = torch.ops.aten._flash_attention_forward(
-            q, k0, v0, *lengths, 0.0, True, False, scale=scale
-        )
-        out, lse_AH = _pointwise(_join)(q, out0, lse0_HA.t(), list(own[:steps]), list(own[steps:]), scale)
-        ctx.save_for_backward(q, k0, v0, out, lse_AH, state, unused, *own)
-        ctx.layout, ctx.steps = layout, steps
-        joined: Tensor = out
-        return joined
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        q, k0, v0, out, lse_AH, state, unused, *own = ctx.saved_tensors
-        steps, scale = ctx.steps, 1 / math.sqrt(q.shape[2])
-        lengths = _lengths(ctx.layout, q.device)
-        grad = grad.contiguous()
-        dq0, dk0, dv0 = torch.ops.aten._flash_attention_backward(
-            grad, q, k0, v0, out, lse_AH.t().contiguous(), *lengths, 0.0, True, state, unused, scale=scale
-        )
-        dq, d_own = _pointwise(_part)(q, grad, out, lse_AH, dq0, own[:steps], own[steps:], scale)
-        return (dq, dk0, dv0, None, *d_own)
+def attend(q_AHD: Tensor, keys: Keys, layout: Layout, out_AHD: Tensor) -> list[Tensor]:
+    """As `attention.attend`, in half precision."""
+    k0, v0, own_k, own_v = keys
+    scale = 1 / math.sqrt(q_AHD.shape[2])
+    out0, lse_HA, state, unused, _ = torch.ops.aten._flash_attention_forward(
+        q_AHD, k0, v0, *_lengths(layout), 0.0, True, False, scale=scale
+    )
+    if len(own_k):
+        kernels.join(q_AHD, out0, lse_HA, own_k, own_v, scale, out_AHD)
+    else:
+        out_AHD.copy_(out0)
+    return [lse_HA, state, unused]
 
 
-def _lengths(layout: Layout, device: torch.device) -> tuple[Tensor, Tensor, int, int]:
+def attend_backward(
+    grad_AHD: Tensor, q_AHD: Tensor, keys: Keys, out_AHD: Tensor, kept: Sequence[Tensor], layout: Layout, d_keys: Keys
+) -> Tensor:
+    """As `attention.attend_backward`."""
+    k0, v0, own_k, own_v = keys
+    lse_HA, state, unused = kept
+    scale = 1 / math.sqrt(q_AHD.shape[2])
+    dq, dk0, dv0 = torch.ops.aten._flash_attention_backward(
+        grad_AHD, q_AHD, k0, v0, out_AHD, lse_HA, *_lengths(layout), 0.0, True, state, unused, scale=scale
+    )
+    d_keys[0].add_(dk0)
+    d_keys[1].add_(dv0)
+    if len(own_k):
+        kernels.part(q_AHD, grad_AHD, out_AHD, lse_HA, dq, own_k, own_v, scale, d_keys[2], d_keys[3])
+    return torch.as_tensor(dq)
+
+
+def _lengths(layout: Layout) -> tuple[Tensor, Tensor, int, int]:
     """Starts of queries and keys, and the longest of each. Queries are the last of their conversation's rows."""
-    starts = [
-        torch.tensor(s, dtype=torch.int32).to(device, non_blocking=True)
-        for s in (layout.active_starts, layout.row_starts)
-    ]
-    longest = [max(b - a for a, b in pairwise(s)) for s in (layout.active_starts, layout.row_starts)]
-    return starts[0], starts[1], longest[0], longest[1]
-
-
-@cache
-def _pointwise(function: Any) -> Any:
-    """Compiled on a GPU: each is one pass over memory instead of a dozen."""
-    return torch.compile(function, dynamic=True)
-
-
-def _grouped(x_AHD: Tensor, groups: int) -> Tensor:
-    """[A, heads, D] as [A, kv heads, heads of one, D], fp32."""
-    return x_AHD.view(x_AHD.shape[0], groups, -1, x_AHD.shape[2]).float()
-
-
-def _join(
-    q: Tensor, out0: Tensor, lse0_AH: Tensor, own_k: list[Tensor], own_v: list[Tensor], scale: float
-) -> tuple[Tensor, Tensor]:
-    """Output and log-normaliser of the softmax over both kinds of keys."""
-    if not own_k:
-        return out0, lse0_AH.contiguous()
-    groups = own_k[0].shape[1]
-    q_f, lse0 = _grouped(q, groups), lse0_AH.reshape(q.shape[0], groups, -1)
-    scores = [(q_f * k.unsqueeze(2).float()).sum(-1) * scale for k in own_k]
-    lse = lse0
-    for score in scores:
-        lse = torch.logaddexp(lse, score)
-    out = _grouped(out0, groups) * torch.exp(lse0 - lse)[..., None]
-    for score, v in zip(scores, own_v, strict=True):
-        out = out + torch.exp(score - lse)[..., None] * v.unsqueeze(2).float()
-    return out.to(q.dtype).view_as(q), lse.reshape_as(lse0_AH)
-
-
-def _part(
-    q: Tensor,
-    grad: Tensor,
-    out: Tensor,
-    lse_AH: Tensor,
-    dq0: Tensor,
-    own_k: list[Tensor],
-    own_v: list[Tensor],
-    scale: float,
-) -> tuple[Tensor, list[Tensor]]:
-    """Gradients through the own slots' scores: ds = p (dO v - dO O)."""
-    if not own_k:
-        return dq0, []
-    groups = own_k[0].shape[1]
-    q_f, grad_f, dq = _grouped(q, groups), _grouped(grad, groups), _grouped(dq0, groups)
-    lse = lse_AH.reshape(q.shape[0], groups, -1)
-    total = (grad_f * _grouped(out, groups)).sum(-1)
-    d_k, d_v = [], []
-    for k, v in zip(own_k, own_v, strict=True):
-        weight = torch.exp((q_f * k.unsqueeze(2).float()).sum(-1) * scale - lse)
-        d_score = weight * ((grad_f * v.unsqueeze(2).float()).sum(-1) - total) * scale
-        dq = dq + d_score[..., None] * k.unsqueeze(2).float()
-        d_k.append((d_score[..., None] * q_f).sum(2).to(k.dtype))
-        d_v.append((weight[..., None] * grad_f).sum(2).to(v.dtype))
-    return dq.to(q.dtype).view_as(q), [*d_k, *d_v]
+    return layout.active_starts_C, layout.row_starts_C, layout.longest_active, layout.longest_rows

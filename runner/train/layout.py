@@ -14,7 +14,8 @@ depends on it, and the same holds for later steps near the end: their gradient i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,11 @@ class Layout:
     active_starts: tuple[int, ...]  # the same among active slots, and A at the end
     positions_N: Tensor  # place of a row in its conversation
     active_A: Tensor  # row of an active slot
+    slot_of_N: Tensor  # and the active index of a row, -1 where it has none
+    row_starts_C: Tensor  # the tuples above, int32
+    active_starts_C: Tensor
+    longest_rows: int  # of a conversation, and of its active slots
+    longest_active: int
     supervised_R: Tensor  # rows that a teacher is needed for
     place_R: Tensor  # their place in their conversation
     slot_R: Tensor  # active index of the slot *at* that row, before any shift
@@ -45,11 +51,9 @@ class Layout:
         return self.active_starts[-1]
 
     def to(self, device: torch.device) -> "Layout":
-        moved = {
-            name: getattr(self, name).to(device, non_blocking=True)
-            for name in ("positions_N", "active_A", "supervised_R", "place_R", "slot_R")
-        }
-        return Layout(row_starts=self.row_starts, active_starts=self.active_starts, **moved)
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved = {name: value.to(device, non_blocking=True) for name, value in held.items() if torch.is_tensor(value)}
+        return replace(self, **moved)
 
 
 def useful_rows(loss_mask: npt.NDArray[np.uint8]) -> int:
@@ -80,6 +84,11 @@ def lay_out(masks: Sequence[npt.NDArray[np.uint8]], ttt_length: int) -> Layout:
         active_starts=tuple(actives),
         positions_N=_join([np.arange(len(mask), dtype=np.int64) for mask in masks]),
         active_A=_join(active_rows),
+        slot_of_N=_slots_of(_join(active_rows), rows[-1]),
+        row_starts_C=torch.tensor(rows, dtype=torch.int32),
+        active_starts_C=torch.tensor(actives, dtype=torch.int32),
+        longest_rows=max((b - a for a, b in pairwise(rows)), default=0),
+        longest_active=max((b - a for a, b in pairwise(actives)), default=0),
         supervised_R=_join(supervised_rows),
         place_R=_join(places),
         slot_R=_join(slots),
@@ -90,15 +99,19 @@ def _join(parts: Sequence[Ints]) -> Tensor:
     return torch.from_numpy(np.concatenate(parts) if parts else np.zeros(0, np.int64))
 
 
-def step_slots(layout: Layout, step: int, kept_R: Tensor) -> tuple[Tensor, Tensor]:
-    """Step `step`'s supervised slots: their active index, and the index among kept rows of their teacher.
+def _slots_of(active_A: Tensor, rows: int) -> Tensor:
+    slots = torch.full((rows,), -1, dtype=torch.int64)
+    slots[active_A] = torch.arange(len(active_A))
+    return slots
 
-    `kept_R` [R] bool: the row's teacher lies inside the draft vocabulary. The slot lies step + 1 places before the
-    row, so rows nearer to the start of their conversation have none.
+
+def step_slots(slot_T: Tensor, place_T: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    """Active index of the slot that each step compares with a row [K, T], and whether there is one.
+
+    The slot lies step + 1 places before the row, so rows nearer to the start of their conversation have none.
     """
-    teacher_R = kept_R.cumsum(0) - 1
-    chosen = torch.nonzero(kept_R & (layout.place_R > step)).flatten()
-    return layout.slot_R[chosen] - (step + 1), teacher_R[chosen]
+    back = torch.arange(steps, device=slot_T.device)[:, None]
+    return (slot_T - (back + 1)).clamp_(min=0), place_T > back
 
 
 def count_slots(place_R: Tensor, kept_R: Tensor, ttt_length: int) -> Tensor:

@@ -31,61 +31,94 @@ class StepSums:
 
 
 def ttt_loss(
-    model: DraftModel, states: list[Tensor], teacher: Teacher, layout: Layout, weights_K: Tensor, rows: int
+    model: DraftModel, states_KAH: Tensor, teacher: Teacher, layout: Layout, weights_K: Tensor, rows: int
 ) -> tuple[Tensor, StepSums]:
     """The pack's part of the loss: over steps k, weights[k] times the sum of the cross-entropies of its slots.
 
     `weights[k]` is decay^k over the number of kept slots of the whole optimizer step, all packs and ranks together;
     so the mean is over the slots that are supervised and whose teacher lies in the draft vocabulary.
     """
-    chosen = [step_slots(layout, step, teacher.kept_R) for step in range(len(states))]
-    hidden = torch.cat([state.index_select(0, slot) for state, (slot, _) in zip(states, chosen, strict=True)])
-    counts = torch.tensor([len(slot) for slot, _ in chosen], device=hidden.device)
-    step_M = torch.repeat_interleave(torch.arange(len(states), device=hidden.device), counts)
-    teacher_M = torch.cat([index for _, index in chosen])
+    steps, active, hidden = states_KAH.shape
+    slot_KT, there_KT = step_slots(teacher.slot_T, teacher.place_T, steps)
+    slot_KT += torch.arange(steps, device=slot_KT.device)[:, None] * active
+    picked_MH = states_KAH.view(steps * active, hidden).index_select(0, slot_KT.flatten())
+    weight_M = (weights_K[:, None] * there_KT).flatten()
     total, losses_M, best_M = _HeadLoss.apply(  # type: ignore[no-untyped-call]
-        model.normed(hidden), model.lm_head, teacher, teacher_M, weights_K.index_select(0, step_M), rows
+        model.normed(picked_MH), model.lm_head, teacher.probabilities(), weight_M, rows
     )
-    correct_M = (best_M == teacher.best_T.index_select(0, teacher_M)).to(losses_M.dtype)
-    sums = losses_M.new_zeros(2, len(states)).index_add_(1, step_M, torch.stack([losses_M, correct_M]))
-    supervised = count_slots(layout.place_R, torch.ones_like(teacher.kept_R), len(states))
-    return total, StepSums(loss=sums[0], correct=sums[1], kept=counts, supervised=supervised)
+    right_KT = (best_M.view_as(slot_KT) == teacher.best_T) & there_KT
+    return total, StepSums(
+        loss=(losses_M.view_as(slot_KT) * there_KT).sum(1),
+        correct=right_KT.sum(1),
+        kept=there_KT.sum(1),
+        supervised=count_slots(layout.place_R, torch.ones_like(layout.place_R, dtype=torch.bool), steps),
+    )
 
 
 class _HeadLoss(torch.autograd.Function):
-    """Head, softmax and cross-entropy in one: logits live for `rows` rows at a time and are never kept."""
+    """Head, softmax and cross-entropy in one: logits live for `rows` rows at a time and are never kept.
+
+    Row m is compared with teacher row m modulo T: the steps follow each other, each with every kept row.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_MH: Tensor, head_VH: Tensor, teacher: Teacher, teacher_M: Tensor, weight_M: Tensor, rows: int
+        ctx: Any, hidden_MH: Tensor, head_DH: Tensor, teacher_TD: Tensor, weight_M: Tensor, rows: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        count = hidden_MH.shape[0]
-        losses = torch.empty(count, dtype=torch.float32, device=hidden_MH.device)
-        best = torch.empty(count, dtype=torch.int64, device=hidden_MH.device)
+        losses = torch.empty(hidden_MH.shape[0], dtype=torch.float32, device=hidden_MH.device)
+        best = torch.empty(hidden_MH.shape[0], dtype=torch.int64, device=hidden_MH.device)
         needed = any(ctx.needs_input_grad[:2])
         d_hidden = torch.empty_like(hidden_MH) if needed else None
-        d_head = torch.zeros(head_VH.shape, dtype=torch.float32, device=head_VH.device) if needed else None
-        for start in range(0, count, rows):
-            part = slice(start, min(start + rows, count))
-            logits = torch.matmul(hidden_MH[part], head_VH.t()).float()
-            target = teacher.probabilities_TD.index_select(0, teacher_M[part])
-            losses[part], best[part], d_logits = soft_cross_entropy(logits, target, weight_M[part])
-            if d_hidden is not None and d_head is not None:
-                d_logits = d_logits.to(head_VH.dtype)
-                torch.matmul(d_logits, head_VH, out=d_hidden[part])
-                if d_head.dtype == d_logits.dtype:
-                    d_head.addmm_(d_logits.t(), hidden_MH[part])
-                else:
-                    d_head += torch.matmul(d_logits.t(), hidden_MH[part])
-        if d_hidden is not None and d_head is not None:
-            ctx.save_for_backward(d_hidden, d_head.to(head_VH.dtype))
+        d_head = None
+        for start, end in _parts(hidden_MH.shape[0], teacher_TD.shape[0], rows, hidden_MH.is_cuda):
+            logits = torch.matmul(hidden_MH[start:end], head_DH.t())
+            outs = losses[start:end], best[start:end]
+            d_logits = _row_losses(logits, teacher_TD, start, weight_M[start:end], outs, needed)
+            if d_hidden is not None:
+                torch.matmul(d_logits, head_DH, out=d_hidden[start:end])
+                d_head = _add_product(d_head, d_logits.t(), hidden_MH[start:end], whole=end - start == len(losses))
+        if d_hidden is not None:
+            d_head = torch.zeros_like(head_DH) if d_head is None else d_head.to(head_DH.dtype)
+            ctx.save_for_backward(d_hidden, d_head)
         ctx.mark_non_differentiable(losses, best)
         return (losses * weight_M).sum(), losses, best
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         d_hidden, d_head = ctx.saved_tensors
-        return d_hidden * grad.to(d_hidden.dtype), d_head * grad.to(d_head.dtype), None, None, None, None
+        return d_hidden.mul_(grad), d_head.mul_(grad), None, None, None
+
+
+def _parts(count: int, teacher_rows: int, rows: int, across_steps: bool) -> list[tuple[int, int]]:
+    """Spans of at most `rows` rows; without `across_steps` none reaches into the next step."""
+    size = count if across_steps else teacher_rows
+    return [
+        (first, min(first + rows, step + size))
+        for step in range(0, count, max(size, 1))
+        for first in range(step, step + size, rows)
+    ]
+
+
+def _add_product(total: Tensor | None, left: Tensor, right: Tensor, whole: bool) -> Tensor:
+    """total + left @ right. Parts add up in fp32; the `whole` needs no sum."""
+    if total is None:
+        product = torch.matmul(left, right)
+        return product if whole else product.float()
+    return total.addmm_(left, right) if total.dtype == left.dtype else total.add_(torch.matmul(left, right))
+
+
+def _row_losses(
+    logits: Tensor, teacher_TD: Tensor, start: int, weight: Tensor, outs: tuple[Tensor, Tensor], needed: bool
+) -> Tensor:
+    """Fill in losses and best ids; returns the gradient of the logits, which are used up."""
+    if logits.is_cuda:
+        from runner.train import kernels
+
+        return kernels.soft_cross_entropy(logits, teacher_TD, start, weight, *outs, needed)
+    first = start % max(teacher_TD.shape[0], 1)
+    target = teacher_TD[first : first + logits.shape[0]]
+    outs[0][:], outs[1][:], d_logits = soft_cross_entropy(logits.float(), target, weight)
+    return d_logits.to(logits.dtype)
 
 
 def soft_cross_entropy(logits: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,15 +1,18 @@
 """A pack beside its teacher, and measurements over packs: loss and accuracy by draft step."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from runner.train.batches import Pack
+from runner.train.layout import Layout
 from runner.train.loss import ttt_loss
 from runner.train.model import DraftModel
 from runner.train.teacher import TargetHead, Teacher, best_ids, teach
+
+ROWS_ASKED = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,22 +31,31 @@ class Choices:
         self._of: dict[int, Tensor] = {}
 
     def of(self, pack: Pack, last_RH: Tensor) -> Tensor:
-        """[R], on the device of `last_RH`. One sample at a time: the answer cannot depend on its neighbours."""
+        """[R], in the CPU's memory. The answer cannot depend on a sample's neighbours."""
         if not pack.numbers:
-            return torch.zeros(0, dtype=torch.int64, device=last_RH.device)
-        start = 0
-        for number, count in zip(pack.numbers, pack.supervised, strict=True):
-            if number not in self._of:
-                self._of[number] = best_ids(last_RH[start : start + count], self.head.full_VH).int().cpu()
-            start += count
-        return torch.cat([self._of[number] for number in pack.numbers]).to(last_RH.device).long()
+            return torch.zeros(0, dtype=torch.int64)
+        if any(number not in self._of for number in pack.numbers):
+            self._ask(pack, last_RH)
+        return torch.cat([self._of[number] for number in pack.numbers]).long()
+
+    def _ask(self, pack: Pack, last_RH: Tensor) -> None:
+        """A CPU is asked a sample at a time. A GPU in blocks of one size, the last filled up: a row's sum is the same
+        in any place of them."""
+        if last_RH.is_cuda:
+            filled = torch.nn.functional.pad(last_RH, (0, 0, 0, -len(last_RH) % ROWS_ASKED))
+            best = torch.cat([best_ids(block, self.head.full_VH) for block in filled.split(ROWS_ASKED)])
+            parts = best[: len(last_RH)].int().cpu().split(list(pack.supervised))
+        else:
+            parts = tuple(best_ids(rows, self.head.full_VH).int() for rows in last_RH.split(list(pack.supervised)))
+        self._of.update(zip(pack.numbers, parts, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """A pack on the device, with its teacher."""
+    """A pack, on the device but for `pack` itself, with its teacher."""
 
     pack: Pack
+    layout: Layout
     aux_NC: Tensor
     embeds_NH: Tensor
     best_R: Tensor
@@ -52,17 +64,17 @@ class Placed:
 
 def place(pack: Pack, target: Target, choices: Choices, device: torch.device, dtype: torch.dtype) -> Placed:
     """Move a pack to the device and let the target teach it."""
-    pack = replace(pack, layout=pack.layout.to(device))
     last = pack.last_RH.to(device, non_blocking=True).to(dtype)
     if not pack.numbers:
         last = last.new_zeros(0, target.embedding_VH.shape[1])
     best = choices.of(pack, last)
     return Placed(
         pack=pack,
+        layout=pack.layout.to(device),
         aux_NC=pack.aux_NC.to(device, non_blocking=True).to(dtype),
         embeds_NH=target.embedding_VH[pack.input_ids_N.to(device, non_blocking=True)],
         best_R=best,
-        teacher=teach(last, best, target.head),
+        teacher=teach(last, best, target.head, pack.layout),
     )
 
 
@@ -97,6 +109,6 @@ def add_up(model: DraftModel, packs: Iterable[Placed], ttt_length: int, rows: in
     ones = torch.ones(ttt_length, device=device)
     for placed in packs:
         if placed.pack.layout.num_active:
-            states = model(placed.aux_NC, placed.embeds_NH, placed.pack.layout, ttt_length)
-            total += ttt_loss(model, states, placed.teacher, placed.pack.layout, ones, rows)[1].stacked
+            states = model(placed.aux_NC, placed.embeds_NH, placed.layout, ttt_length)
+            total += ttt_loss(model, states, placed.teacher, placed.layout, ones, rows)[1].stacked
     return total

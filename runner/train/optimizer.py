@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from runner.train.config import TrainConfig
 
+EPS = 1e-8
+
 
 def learning_rate(config: TrainConfig, progress: float) -> float:
     """At `progress` in [0, 1] of the run: a linear rise, then a cosine down to min_lr_ratio."""
@@ -20,23 +22,27 @@ def learning_rate(config: TrainConfig, progress: float) -> float:
 
 
 class Optimizer:
-    """The weights' owner between forward passes. In fp32 a parameter is its own master."""
+    """The weights' owner between forward passes. In fp32 a parameter is its own master.
+
+    Half precision on a GPU has a kernel of its own: one pass over master, moments, gradient and weight.
+    """
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         self.names = [name for name, _ in model.named_parameters()]
         self.parameters = list(model.parameters())
-        low = any(p.dtype != torch.float32 for p in self.parameters)
-        self.masters = [nn.Parameter(p.detach().float()) for p in self.parameters] if low else self.parameters
+        self.low = any(p.dtype != torch.float32 for p in self.parameters)
+        self.masters = [nn.Parameter(p.detach().float()) for p in self.parameters] if self.low else self.parameters
+        self.fused = self.low and self.parameters[0].is_cuda
         matrices = [m for m in self.masters if m.dim() > 1]
         vectors = [m for m in self.masters if m.dim() == 1]
         self.adam = torch.optim.AdamW(
             [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
             lr=config.lr,
             betas=(config.beta1, config.beta2),
-            eps=1e-8,
+            eps=EPS,
             fused=True,
         )
-        self.clip = config.clip
+        self.config = config
 
     def gradients(self) -> list[Tensor]:
         """One for every parameter; zeros where nothing was supervised."""
@@ -46,23 +52,55 @@ class Optimizer:
         return [parameter.grad for parameter in self.parameters if parameter.grad is not None]
 
     @torch.no_grad()
-    def step(self, lr: float) -> Tensor:
-        """Clip, update, clear the gradients. Returns the norm before clipping, on the device: asking for it waits."""
-        if self.masters is not self.parameters:
-            for master, parameter in zip(self.masters, self.parameters, strict=True):
-                master.grad = parameter.grad.float() if parameter.grad is not None else None
+    def step(self, lr: float, keep_buffers: bool = False) -> Tensor:
+        """Clip, update, clear the gradients. Returns the norm before clipping, on the device: asking for it waits.
+
+        `keep_buffers`: gradients become zeros in the same memory, for a CUDA graph that adds to them.
+        """
+        gradients = self.gradients()
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients, 2, torch.float32)))
+        factor = (self.config.clip / (norm + 1e-6)).clamp(max=1.0) if self.config.clip else torch.ones_like(norm)
+        if self.fused:
+            self._step_fused(gradients, factor, lr)
+        else:
+            self._step_plain(gradients, factor, lr)
+        if keep_buffers:
+            torch._foreach_zero_(gradients)
+        else:
+            for parameter in self.parameters:
                 parameter.grad = None
-        gradients = [master.grad for master in self.masters if master.grad is not None]
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-        if self.clip:
-            torch._foreach_mul_(gradients, (self.clip / (norm + 1e-6)).clamp(max=1.0))
+        return cast(Tensor, norm)
+
+    def _step_plain(self, gradients: list[Tensor], factor: Tensor, lr: float) -> None:
+        for master, gradient in zip(self.masters, gradients, strict=True):
+            master.grad = gradient.float()
+        if self.config.clip:
+            torch._foreach_mul_([master.grad for master in self.masters if master.grad is not None], factor)
         for group in self.adam.param_groups:
             group["lr"] = lr
         self.adam.step()
-        self.adam.zero_grad(set_to_none=True)
-        if self.masters is not self.parameters:
+        self.adam.zero_grad(set_to_none=self.low)
+        if self.low:
             torch._foreach_copy_(list[Tensor](self.parameters), list[Tensor](self.masters))
-        return cast(Tensor, norm)
+
+    def _step_fused(self, gradients: list[Tensor], factor: Tensor, lr: float) -> None:
+        from runner.train import kernels
+
+        betas, decay = (self.config.beta1, self.config.beta2), self.config.weight_decay
+        for master in self.masters:
+            state = self.adam.state[master]
+            if not state:
+                state["step"] = torch.zeros(())
+                state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(master), torch.zeros_like(master)
+            state["step"] += 1
+        count = int(self.adam.state[self.masters[0]]["step"])
+        corrections = [1 - beta**count for beta in betas]
+        rest = [torch.tensor([lr, 1 - lr * share, *corrections]) for share in (decay, 0.0)]
+        scalars = [torch.cat([factor[None], values.to(factor.device, non_blocking=True)]) for values in rest]
+        for master, weight, gradient in zip(self.masters, self.parameters, gradients, strict=True):
+            state = self.adam.state[master]
+            which = scalars[0] if master.dim() > 1 else scalars[1]
+            kernels.adamw(master, weight, gradient, state["exp_avg"], state["exp_avg_sq"], which, *betas, EPS)
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Everything that a resume needs, by name: masters and both moments, and the step count."""
@@ -79,9 +117,9 @@ class Optimizer:
             master.copy_(tensors[f"model.{name}"])
             if f"adam.step.{name}" in tensors:
                 self.adam.state[master] = {
-                    "step": tensors[f"adam.step.{name}"].to(master.device),
+                    "step": tensors[f"adam.step.{name}"].to("cpu" if self.fused else master.device),
                     "exp_avg": tensors[f"adam.exp_avg.{name}"].to(master.device),
                     "exp_avg_sq": tensors[f"adam.exp_avg_sq.{name}"].to(master.device),
                 }
-        if self.masters is not self.parameters:
+        if self.low:
             torch._foreach_copy_(list[Tensor](self.parameters), list[Tensor](self.masters))

@@ -1,7 +1,6 @@
 """Rotary position embedding: the variants that the draft layer can be trained with and SGLang's Llama can serve."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,30 +51,3 @@ def tables(rope: Rope, head_dim: int, positions: int) -> tuple[Tensor, Tensor]:
     inverse, factor = frequencies(rope, head_dim)
     angles = torch.arange(positions, dtype=torch.float32)[:, None] * inverse
     return angles.cos() * factor, angles.sin() * factor
-
-
-class _Rotate(torch.autograd.Function):
-    """Rotation by given angles. Its gradient is the rotation back, so no input need be kept."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        ctx.save_for_backward(cos, sin)
-        return _turn(x, cos, sin)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        cos, sin = ctx.saved_tensors
-        return _turn(grad, cos, -sin), None, None
-
-
-def _turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-
-
-def rotate(x_NHD: Tensor, cos_ND: Tensor, sin_ND: Tensor) -> Tensor:
-    """Rotate heads [N, heads, head_dim] by angles [N, head_dim / 2], halves as Llama pairs them."""
-    out: Tensor = _Rotate.apply(  # type: ignore[no-untyped-call]
-        x_NHD, cos_ND[:, None].to(x_NHD.dtype), sin_ND[:, None].to(x_NHD.dtype)
-    )
-    return out

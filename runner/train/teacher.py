@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from runner.train.layout import Layout
+
 VOCAB_CHUNK = 32768
 
 
@@ -18,23 +20,33 @@ class TargetHead:
 
     full_VH: Tensor
     draft_DH: Tensor
-    draft_of_V: Tensor  # int64 [V]: draft id, or -1
+    draft_of_V: Tensor  # int64 [V]: draft id, or -1; in the CPU's memory
 
     @staticmethod
     def make(full_VH: Tensor, kept_D: Tensor) -> "TargetHead":
         """`kept_D`: target ids of the draft vocabulary, ascending."""
-        draft_of = torch.full((full_VH.shape[0],), -1, dtype=torch.int64, device=full_VH.device)
-        draft_of[kept_D] = torch.arange(len(kept_D), device=full_VH.device)
-        return TargetHead(full_VH=full_VH, draft_DH=full_VH[kept_D].contiguous(), draft_of_V=draft_of)
+        draft_of = torch.full((full_VH.shape[0],), -1, dtype=torch.int64)
+        draft_of[kept_D.cpu()] = torch.arange(len(kept_D))
+        draft = full_VH[kept_D.to(full_VH.device)].contiguous()
+        return TargetHead(full_VH=full_VH, draft_DH=draft, draft_of_V=draft_of)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Teacher:
-    """Of one pack: which supervised rows are kept [R]; of the kept ones [T] the best draft id and softmax, fp32."""
+    """Of one pack: which supervised rows are kept [R], on the CPU; of the kept ones [T] where they are in their
+    conversation and among the active slots, the best draft id, and the last hidden state."""
 
     kept_R: Tensor
+    place_T: Tensor
+    slot_T: Tensor
     best_T: Tensor
-    probabilities_TD: Tensor
+    last_TH: Tensor
+    head: TargetHead
+
+    @torch.no_grad()
+    def probabilities(self) -> Tensor:
+        """The target's softmax over the draft vocabulary [T, Vd], fp32."""
+        return torch.softmax(torch.matmul(self.last_TH, self.head.draft_DH.t()), dim=-1, dtype=torch.float32)
 
 
 @torch.no_grad()
@@ -51,9 +63,18 @@ def best_ids(last_RH: Tensor, head_VH: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def teach(last_RH: Tensor, best_R: Tensor, head: TargetHead) -> Teacher:
-    """The teacher of a pack from the last hidden states of its supervised rows and their first choices."""
+def teach(last_RH: Tensor, best_R: Tensor, head: TargetHead, layout: Layout) -> Teacher:
+    """The teacher of a pack from the last hidden states of its supervised rows and their first choices.
+
+    `best` and `layout` in the CPU's memory: what is kept is known there, and the GPU need not be asked.
+    """
     draft_best = head.draft_of_V[best_R]
     kept = draft_best >= 0
-    logits = torch.matmul(last_RH[kept], head.draft_DH.t())
-    return Teacher(kept_R=kept, best_T=draft_best[kept], probabilities_TD=torch.softmax(logits.float(), dim=-1))
+    place, slot, best, rows = (
+        x.to(last_RH.device, non_blocking=True)
+        for x in (layout.place_R[kept], layout.slot_R[kept], draft_best[kept], kept.nonzero().flatten())
+    )
+    return Teacher(
+        kept_R=kept, place_T=place, slot_T=slot, best_T=best,
+        last_TH=last_RH.index_select(0, rows), head=head,
+    )  # fmt: skip

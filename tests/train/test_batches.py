@@ -48,15 +48,18 @@ def test_layout_against_a_plain_count(given_masks: list[list[int]], steps: int) 
     cut = [mask for mask in cut if len(mask)]
     layout = lay_out(cut, steps)
     kept = torch.ones(len(layout.supervised_R), dtype=torch.bool)
+    slots_KR, there_KR = step_slots(layout.slot_R, layout.place_R, steps)
     for step in range(steps):
         wanted = sorted(
             start + t for start, mask in zip(layout.row_starts, cut, strict=False)
             for t in range(len(mask)) if t + 1 + step < len(mask) and mask[t + 1 + step]
         )  # fmt: skip
-        slots, teachers = step_slots(layout, step, kept)
+        slots, rows = slots_KR[step][there_KR[step]], layout.supervised_R[there_KR[step]]
         assert sorted(layout.active_A[slots].tolist()) == wanted
-        assert (layout.supervised_R[teachers] == layout.active_A[slots] + step + 1).all()
+        assert (rows == layout.active_A[slots] + step + 1).all()
         assert count_slots(layout.place_R, kept, steps)[step] == len(wanted)
+    assert (layout.slot_of_N[layout.active_A] == torch.arange(layout.num_active)).all()
+    assert int((layout.slot_of_N >= 0).sum()) == layout.num_active
 
 
 def test_a_pack_tells_what_followed_each_supervised_row() -> None:
