@@ -1,10 +1,13 @@
 """`python -m bot start NAME`: plan a run."""
 
-from bot.cli import say
+import argparse
+
+from bot.cli import arguments, say
 
 
 def main(argv: list[str]) -> int:
-    if not argv or argv[0].startswith("-"):
-        print("usage: python -m bot start PIPELINE [--config FILE] [--as WHO]\n\nPlan a run; it waits for `go`.")
-        return 0 if argv and argv[0] in ("-h", "--help") else 2
-    return say.main([f"start {argv[0]}", *argv[1:]])
+    to = arguments.parser("start", "Plan a run of a pipeline, as `start NAME` in the channel does. It waits for `go`.")
+    to.add_argument("pipeline", help="its name")
+    to.add_argument("rest", nargs=argparse.REMAINDER, help="what `say` takes too: --config FILE, --as WHO, --json")
+    args = to.parse_args(argv)
+    return say.main([f"start {args.pipeline}", *args.rest])

