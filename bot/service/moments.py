@@ -5,13 +5,15 @@ import json
 from bot.core.inbound import InboundEvent
 from bot.core.model import Phase
 from bot.core.reading.context import Context, EditedOrder
-from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.intent import ACTIONS, Intent, Kind
 from bot.service import context
 from bot.service.desk import Desk
 from bot.service.questions import which_asked
 
 _CARDS = ("/gate/", "/cancel/", "/remind/")
-_ANSWERS = "answer/"
+_NOTES = ("answer/", "/set/", "/passed/", "/hold/", "/watch/", "/disarmed/", "/picture/")  # they ask nothing
+_PLAIN = ACTIONS | {Kind.HOLD}
+_REFUSED = ("not_authorized", "already_advanced")  # orders all the same
 
 
 def thread_of(desk: Desk, event: InboundEvent) -> str | None:
@@ -41,7 +43,12 @@ def moment_of(desk: Desk, event: InboundEvent, thread_run: str | None, allowed: 
 
 
 def note_spoken(desk: Desk, event: InboundEvent, run_id: str, intents: tuple[Intent, ...]) -> None:
-    """Remember who wrote last in this thread, and whether it was said to the bot or to others."""
+    """Remember who wrote last in this thread, and whether it was said to the bot or to others.
+
+    A plain order asks nobody for an answer; a question might, whomever it was meant for.
+    """
+    if all(intent.kind in _PLAIN or intent.why in _REFUSED for intent in intents):
+        return
     talk = all(intent.kind is Kind.IGNORE for intent in intents)
     spoken = _spoken(desk, run_id)
     mine = spoken.get(event.user, ["0", "0"])
@@ -61,7 +68,7 @@ def _card_is_last(desk: Desk, event: InboundEvent, run_id: str | None) -> bool:
     if run_id is None:
         return False
     posts = [p for p in desk.store.thread_posts(run_id) if float(p.ts) < float(event.ts)]
-    shown = [p for p in posts if not p.key.startswith(_ANSWERS)]
+    shown = [p for p in posts if not any(mark in p.key for mark in _NOTES)]
     if not shown or not any(mark in shown[-1].key for mark in _CARDS):
         return False
     card = float(shown[-1].ts)

@@ -149,6 +149,9 @@ class Box:
     refuses: str = ""
     launches_fail: bool = False
     polled: int = 0
+    folders: dict[str, int] = field(default_factory=dict)  # what lies there: bytes by path
+    processes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
 
     def _reach(self) -> None:
         if self.hang is not None:
@@ -192,6 +195,34 @@ class Box:
 
     def fetch(self, path: str, max_bytes: int) -> bytes:
         raise FileNotFoundError(path)
+
+    def inspect(self, *, path: str = "", pid: int = 0) -> dict[str, Any]:
+        self._reach()
+        if pid and pid in self.processes:
+            return self.processes[pid]
+        if path in self.folders:
+            return {"path": path, "bytes": self.folders[path], "files": 10, "whole": True}
+        raise LaunchFailed(self.name, f"there is no {pid or path}", "no-folder")
+
+    def adopt(self, spec: AttemptSpec, process: Mapping[str, Any]) -> AttemptView:
+        self._reach()
+        self.views.setdefault(spec.attempt, AttemptView(spec.attempt, "running", spec.token, pid=process["pid"]))
+        return self.views[spec.attempt]
+
+    def usage(self, paths: Sequence[str], others: Mapping[str, str]) -> list[dict[str, Any]]:
+        self._reach()
+        used = {path: f"used by {who}" for path, who in others.items()}
+        return [
+            {"path": path, "bytes": self.folders[path], "files": 10, "whole": True, "kept": used.get(path, "")}
+            for path in paths
+            if path in self.folders
+        ]
+
+    def remove(self, paths: Sequence[str], others: Mapping[str, str]) -> list[str]:
+        self._reach()
+        assert not set(paths) & set(others)
+        self.removed += [path for path in paths if self.folders.pop(path, None) is not None]
+        return list(paths)
 
     def close(self) -> None:
         return None
@@ -284,11 +315,18 @@ class Room:
         return self.outcome(self.say(text, user, run, **more))
 
     def press(self, key: str, action: str, user: str = ADA) -> InboundEvent:
-        """Click a button of the newest message whose key holds `key`."""
-        said = self.shown(key)
-        value = next(
-            b.value for p in said.card.parts if isinstance(p, Buttons) for b in p.buttons if b.action == action
-        )
+        """Click a button of the newest message that has it and whose key holds `key`."""
+
+        def look() -> tuple[Said, str] | None:
+            for said in reversed(self.chat.said):
+                buttons = [
+                    b for p in said.card.parts if isinstance(p, Buttons) for b in p.buttons if b.action == action
+                ]
+                if key in said.key and buttons and self.store.post(said.key):
+                    return said, buttons[0].value
+            return None
+
+        said, value = self.until(look, f"{key} has a button {action}")
         return self.press_value(said, action, value, user)
 
     def press_value(self, said: Said, action: str, value: str, user: str = ADA) -> InboundEvent:

@@ -143,7 +143,9 @@ def test_cancel_asks_its_own_speaker_once_more(room: Room) -> None:
     room.tell("cancel")
     room.tell("cancel", BEN)
     assert room.run().phase is Phase.RUNNING, "another one's cancel confirms nothing"
-    assert room.outcome(room.press("r1/cancel/", "cancel_yes", BEN)).startswith("done: cancel")
+    asked = room.run().question
+    assert asked is not None and asked.asked_of == BEN
+    assert room.outcome(room.press(f"r1/cancel/{asked.version}", "cancel_yes", BEN)).startswith("done: cancel")
     room.until_phase("cancelled")
 
 
