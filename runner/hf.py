@@ -49,11 +49,21 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_causal_lm(folder: Path, dtype: Any) -> Any:
-    """The whole model on the CPU in evaluation mode, with eager attention: the reference to compare with."""
+    """The language model on the CPU in evaluation mode, with eager attention: the reference to compare with.
+
+    Of a wrapper, the text model alone. Raises DataError.
+    """
     transformers = import_transformers()
+    whole = load_config(folder)
+    text = text_config(whole)
+    given: dict[str, Any] = {"dtype": dtype, "attn_implementation": "eager"}
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, attn_implementation="eager")
-    except (OSError, ValueError) as error:
+        if text is not whole:
+            fields = {key: value for key, value in text.items() if key != "model_type"}
+            given["config"] = transformers.AutoConfig.for_model(text["model_type"], **fields)
+            given["key_mapping"] = {r"^language_model\.": ""}
+        model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), **given)
+    except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{folder}: transformers cannot load it ({error})") from error
     return model.eval()
 

