@@ -6,6 +6,7 @@ from bot.cli import arguments
 from bot.config import DEFAULT_PATH
 from bot.errors import CommandError
 
+LISTS = "ops/requirements/gpu-host.txt"
 TEMPLATE = """\
 # Pointsman's configuration. `python -m bot check` looks at everything that is named here.
 version: 1
@@ -24,7 +25,9 @@ hosts:
     kind: ssh # or openssh, local, embedded
     address: {address} # [user@]name, or an alias of your ssh_config
     root: ~/.pointsman # everything that Pointsman puts on the host
-    python: ~/pointsman-venv/bin/python # the interpreter that stages run with
+    python: python3 # 3.11 or later. What stages run with: a venv made of it by `python -m bot host setup {host}`, …
+    packages: [{lists}] # … of these lists. Leave `packages` out, and stages run with `python` as it is;
+    # container: [apptainer, exec, --nv, image.sif] # or behind this prefix, with the `python` in there
     secrets: [] # names of environment variables of the bot that stages there may get, e.g. [HF_TOKEN]
 
 pipelines:
@@ -49,9 +52,11 @@ def main(argv: list[str]) -> int:
     path: Path = args.config
     if path.exists():
         raise CommandError(f"{path} exists", "edit it, or give another name with --config")
-    text = TEMPLATE.format(channel=args.channel, host=args.host, address=args.address, pipeline=args.pipeline)
+    text = TEMPLATE.format(
+        channel=args.channel, host=args.host, address=args.address, pipeline=args.pipeline, lists=LISTS
+    )
     path.write_text(text, encoding="utf-8")
     print(f"wrote {path}")
     print("next: create the Slack app from ops/slack/manifest.yaml, set SLACK_BOT_TOKEN and SLACK_APP_TOKEN,")
-    print(f"edit {path}, then: python -m bot check")
+    print(f"edit {path}, then: python -m bot check, and: python -m bot host setup {args.host}")
     return 0

@@ -38,7 +38,7 @@ def test_a_pin_is_what_pyproject_asks_for(extra: str) -> None:
 
 def test_files_agree_with_each_other() -> None:
     merged: dict[str, str] = {}
-    for name in FILES:
+    for name in (*FILES, "gpu-host"):
         for package, pin in pins(name).items():
             assert merged.setdefault(package, pin) == pin, package
 
