@@ -15,6 +15,7 @@ from bot.adapters.hosts.embedded import find_sshd
 from bot.adapters.hosts.host import AgentHost
 from bot.adapters.store import open_store
 from bot.config import Config
+from bot.core.model import AttemptState
 from bot.service.code import CodeArchive
 from bot.service.desk import Desk
 from bot.service.polls import Polls
@@ -75,7 +76,7 @@ def desk_of(hosts: dict[str, Timed], folder: Path) -> Desk:
     story.begin()
     store = open_store(f"sqlite:///{folder}/bot.db")
     for n, name in enumerate(hosts):
-        attempt = replace(story.last(), id=f"r{n}-synth-1", host=name, token=f"t{n}")
+        attempt = replace(story.last(), id=f"r{n}-synth-1", host=name, token=f"t{n}", state=AttemptState.RUNNING)
         stages = (replace(story.run.stages[0], attempts=(attempt,)), *story.run.stages[1:])
         store.add_run(replace(story.run, id=f"r{n}", stages=stages), n, [], START)
     body = {
@@ -102,9 +103,6 @@ def test_the_healthy_are_polled_on_time(hosts: tuple[Sshd, dict[str, Timed]], tm
         list(pool.map(lambda timed: timed.host.poll([]), found.values()))
     stop_all(sick, signal.SIGSTOP)
     desk = desk_of(found, tmp_path)
-    for run in desk.store.all_runs(live_only=True):  # seen before: polled at the configured pace
-        [attempt] = run.live
-        desk.store.save(run.with_attempt(replace(attempt, state="running")), run.version, [], START)  # type: ignore[arg-type]
     polls = Polls(desk)
     until_s = time.monotonic() + WATCHED_S
     while time.monotonic() < until_s:
