@@ -86,7 +86,7 @@ def test_an_extension_taken_back_leaves_everything_as_it_was(room: Room) -> None
     assert room.outcome(room.press("r1-synth-2/starting", "undo", BEN)).startswith("done: hold")
     assert room.run().stage("synth").overrides == {} and room.run().stage("extract").state == "proven"
     assert "r1-synth-2" not in room.box.works()
-    room.tell("extraction done, continue")
+    room.tell("extraction done, continue", BEN)
     room.until(lambda: "r1-vocab-1" in room.box.works() or None, "what was there still stands")
 
 
