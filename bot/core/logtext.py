@@ -3,10 +3,24 @@
 import codecs
 from dataclasses import dataclass, field
 
-from runner.protocol.logtext import clean_line, shorten
+from runner.protocol.logtext import clean_line, clean_tail, shorten
 
+TAIL_LINES, TAIL_WIDTH = 10, 300
 WIDTH = 2000
 _KEPT = 4 * WIDTH  # of a line that does not end, this much is kept to be shown
+
+
+def newest_lines(before: str, log: bytes) -> tuple[str, int]:
+    """The last lines known, after `before` and a further piece of a log; and how many bytes of it to read once more.
+
+    A line that has not ended yet is left for the next piece, unless it is long.
+    """
+    ended = log.rfind(b"\n") + 1
+    again = len(log) - ended
+    if again > _KEPT:
+        ended, again = len(log), 0
+    told = clean_tail(log[:ended], whole=True, lines=TAIL_LINES, width=TAIL_WIDTH) if ended else ""
+    return "\n".join([*before.splitlines(), *told.splitlines()][-TAIL_LINES:]), again
 
 
 @dataclass

@@ -8,6 +8,7 @@ from bot.core import events
 from bot.core.cards import Card, escape, say
 from bot.core.effects import DONE, REFUSED, WORKING, Edit, Effect, Post, React
 from bot.core.errors import WrongState
+from bot.core.logtext import newest_lines
 from bot.core.machine import watching
 from bot.core.machine.flow import Moved, begin, look, proven
 from bot.core.machine.orders import checkable, start_gated
@@ -121,6 +122,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         why = "its directory is gone from the host" if known else ""
     elif state is None:  # its records cannot be read: nothing is known
         return replace(before, state=AttemptState.UNKNOWN, why=why, unknown_since=before.unknown_since or event.at)
+    known, again = newest_lines("" if view.log_reset else before.log_tail, view.log)
     return replace(
         before,
         state=state,
@@ -133,10 +135,10 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         pid=view.pid,
         seen_at=before.seen_at if view.state == seen_states.ABSENT else event.at,
         unknown_since=None,
-        log_offset=view.log_offset or before.log_offset,
+        log_offset=view.log_offset - again if view.log_offset else before.log_offset,
         log_age_s=view.log_age_s,
         cpu_s=view.cpu_s,
-        log_tail=view.log_tail or before.log_tail,
+        log_tail=view.log_tail or known,
         status=view.status or before.status,
         result=view.result or before.result,
         evidence=view.evidence or before.evidence,

@@ -191,6 +191,20 @@ def test_an_absent_attempt_is_lost_only_after_it_was_launched(story: Story) -> N
     assert story.phase is Phase.FAILED and story.last().state is AttemptState.LOST
 
 
+def test_what_is_lost_is_told_with_its_last_lines_and_what_a_retry_goes_on_from(story: Story) -> None:
+    """Though its folder is gone from the host, as after a restart with a folder in memory."""
+    story.advance()
+    story.begin()
+    status = {"version": 1, "state": "running", "resume": "the checkpoint of step 400 of 1000"}
+    story.seen("running", log="größe\nstep 41".encode(), log_offset=15, status=status)
+    assert (story.last().log_tail, story.last().log_offset) == ("größe", 8), "the line that has not ended is read again"
+    story.seen("running", log=b"step 410\n\x1b[1mstep 4", log_offset=27)
+    story.seen("absent")
+    assert story.phase is Phase.FAILED and story.last().state is AttemptState.LOST
+    shown = str(story.effects[-1])
+    assert "größe\\nstep 410" in shown and "A retry goes on from the checkpoint of step 400 of 1000" in shown
+
+
 def test_cancel_is_asked_once_more_then_kills(story: Story) -> None:
     story.advance()
     story.begin()
