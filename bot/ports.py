@@ -37,6 +37,23 @@ class Host(Protocol):
     def fetch(self, path: str, max_bytes: int) -> bytes:
         """The first `max_bytes` of a file. Raises FileNotFoundError."""
 
+    def inspect(self, *, path: str = "", pid: int = 0) -> dict[str, Any]:
+        """What lies or runs there already. A folder: path, bytes, files. A process: pid, start_ticks, boot_id, user,
+        command, started_at, out (the folder it writes to, None when it is not known). Raises LaunchFailed.
+        """
+
+    def adopt(self, spec: AttemptSpec, process: Mapping[str, Any]) -> AttemptView:
+        """Watch a process that `inspect` found as this attempt. Raises LaunchFailed."""
+
+    def usage(self, paths: Sequence[str], others: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Of each folder that is there: path, bytes, files, whole, and why it is kept ("" when it may go).
+
+        `others` are folders that others use, with words that say who. Raises LaunchFailed.
+        """
+
+    def remove(self, paths: Sequence[str], others: Mapping[str, str]) -> list[str]:
+        """Remove these folders, or none when one of them must stay. Raises LaunchFailed."""
+
     def close(self) -> None:
         """Let go of connections; attempts live on."""
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from bot.core.cards import Card
 
@@ -13,6 +14,15 @@ class Launch:
     key: str
     attempt: str
     not_before: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adopt:
+    """Watch a process that runs already as this attempt."""
+
+    key: str
+    attempt: str
+    process: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,4 +106,4 @@ class Upload:
     title: str
 
 
-Effect = Launch | Withdraw | Kill | Post | Edit | Whisper | React | Upload
+Effect = Launch | Adopt | Withdraw | Kill | Post | Edit | Whisper | React | Upload

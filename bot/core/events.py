@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from bot.core.pipeline import Value
 from runner.protocol.view import AttemptView
@@ -81,6 +82,26 @@ class Waive(Ordered):
     """Accept contradicted evidence, for a reason that is kept."""
 
     reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adopt(Ordered):
+    """Take what is there already as a stage's work: a finished folder, or a process that still makes one."""
+
+    stage: str
+    host: str
+    out: str
+    about: str  # what it is, in words
+    process: dict[str, Any] | None = None  # {pid, start_ticks, boot_id, …} as its host names it; None: a folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaned(Ordered):
+    """What the run had made was deleted."""
+
+    bytes: int
+    hosts: tuple[str, ...]
+    left: tuple[str, ...] = ()  # what stayed, each with its reason
 
 
 @dataclass(frozen=True, kw_only=True)

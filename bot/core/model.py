@@ -93,6 +93,7 @@ class Attempt:
     evidence: dict[str, Any] | None = None
     metrics: dict[str, float] = field(default_factory=dict)  # the newest figures that the stage reported
     log_path: str = ""
+    adopted: str = ""  # what it was before it became ours, in words; its exit code is never known
 
     @property
     def progress(self) -> tuple[float, float | None, str] | None:
@@ -231,6 +232,7 @@ class Run:
     started: Started | None = None
     reminder: Reminder | None = None
     watchers: tuple[str, ...] = ()  # people who want to be told of the next turn
+    cleaned: Started | None = None  # the last order that deleted what it had made
     version: int = 0
     ended_at: datetime | None = None
 

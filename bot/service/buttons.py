@@ -21,6 +21,7 @@ from bot.service.acting import Acting
 from bot.service.desk import Desk
 from bot.service.outcome import Outcome, answer_key
 from bot.service.polls import Polls
+from bot.service.upkeep import Upkeep
 
 _DRAWN_BY_THE_RUN = ("advance", "hold", "undo", "cancel_yes", "cancel_no")  # a step of the run edits those cards itself
 
@@ -28,8 +29,8 @@ _DRAWN_BY_THE_RUN = ("advance", "hold", "undo", "cancel_yes", "cancel_no")  # a 
 class Buttons:
     """Handles clicks. Whatever is refused is told to whoever clicked, and to nobody else."""
 
-    def __init__(self, desk: Desk, polls: Polls, acting: Acting) -> None:
-        self._desk, self._polls, self._acting = desk, polls, acting
+    def __init__(self, desk: Desk, polls: Polls, acting: Acting, upkeep: Upkeep) -> None:
+        self._desk, self._polls, self._acting, self._upkeep = desk, polls, acting, upkeep
 
     def click(self, event: InboundEvent) -> tuple[Run | None, Outcome]:
         """Carry out what the button says. Raises CommandError."""
@@ -51,6 +52,10 @@ class Buttons:
         if run.live:
             self._polls.refresh(run)
             run = desk.store.run(run.id)
+        if click.action == "cleanup":
+            if self._upkeep.delete(run, out):
+                self._strip(event, click)
+            return run, out
         try:
             order = self._order(click, run, event.user)
         except (ValueError, KeyError, TypeError) as error:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.core import events
-from bot.core.effects import Kill, Launch
+from bot.core.effects import Adopt, Kill, Launch
 from bot.core.errors import WrongState
 from bot.core.model import Attempt, Phase, Run
 from bot.core.stored import StoredEffect
@@ -17,7 +17,8 @@ from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from bot.service.specs import attempt_spec
 from runner.protocol.errors import ProtocolError
-from runner.protocol.view import ABSENT, CANCELLED
+from runner.protocol.spec import AttemptSpec
+from runner.protocol.view import ABSENT, CANCELLED, AttemptView
 
 log = logging.getLogger(__name__)
 _PATIENCE_S = (1, 2, 5, 10, 30, 60)
@@ -54,6 +55,8 @@ class Launches:
         run = self._desk.store.run(stored.run)
         if isinstance(effect, Launch):
             self._launch(stored, effect, run)
+        elif isinstance(effect, Adopt):
+            self._adopt(stored, effect, run)
         elif isinstance(effect, Kill):
             self._kill(stored, effect, run)
 
@@ -71,13 +74,32 @@ class Launches:
         if attempt.state.over or run.phase is Phase.CANCELLING:  # the kill that waits behind it ends what there may be
             desk.store.finish_effect(stored.id, desk.clock.now(), f"not needed: {attempt.state.value}")
             return
+        self._start(stored, run, attempt, lambda: self._launch_on_host(run, attempt))
+
+    def _adopt(self, stored: StoredEffect, effect: Adopt, run: Run) -> None:
+        """Nothing is started: a repeat finds the process watched already."""
+        attempt = run.attempt(effect.attempt)
+        if attempt.state.over or run.phase is Phase.CANCELLING:
+            self._desk.store.finish_effect(stored.id, self._desk.clock.now(), f"not needed: {attempt.state.value}")
+            return
+        argv, token = [attempt.adopted], attempt.token
+        spec = AttemptSpec(attempt=attempt.id, run=run.id, stage=attempt.stage, token=token, argv=argv, out=attempt.out)
+        self._start(stored, run, attempt, lambda: self._host(attempt).adopt(spec, effect.process))
+
+    def _launch_on_host(self, run: Run, attempt: Attempt) -> AttemptView:
+        desk = self._desk
+        host, settings = self._host(attempt), desk.host_config(attempt.host)
+        python = environments.interpreter(settings, desk.config.path)
+        needs = environments.needs(attempt.host, settings, desk.config.path)
+        spec = attempt_spec(run, attempt, desk.pipeline(run), settings, python, desk.code.digest, needs)
+        host.ship(desk.code.body, desk.code.digest)
+        return host.launch(spec, desk.secrets(attempt.host, spec.secrets))
+
+    def _start(self, stored: StoredEffect, run: Run, attempt: Attempt, call: Callable[[], AttemptView]) -> None:
+        """Do it, and tell the run what the host said; again later when it said nothing."""
+        desk = self._desk
         try:
-            host, settings = self._host(attempt), desk.host_config(attempt.host)
-            python = environments.interpreter(settings, desk.config.path)
-            needs = environments.needs(attempt.host, settings, desk.config.path)
-            spec = attempt_spec(run, attempt, desk.pipeline(run), settings, python, desk.code.digest, needs)
-            host.ship(desk.code.body, desk.code.digest)
-            view = host.launch(spec, desk.secrets(attempt.host, spec.secrets))
+            view = call()
         except (HostUnreachable, HostKeyChanged, ProtocolError) as error:
             why = error.message if isinstance(error, HostError) else str(error)
             self._tell(run.id, events.Unreachable(at=desk.clock.now(), attempt=attempt.id, why=why))
@@ -127,4 +149,4 @@ class Launches:
 
 def _attempt_of(stored: StoredEffect) -> str:
     effect = stored.effect
-    return effect.attempt if isinstance(effect, Launch | Kill) else effect.key
+    return effect.attempt if isinstance(effect, Launch | Adopt | Kill) else effect.key

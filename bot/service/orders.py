@@ -2,7 +2,7 @@
 
 import logging
 
-from bot.core.cards import say
+from bot.core.cards import Card, say
 from bot.core.clicks import parse_click
 from bot.core.effects import ASKED, DONE, REFUSED
 from bot.core.inbound import InboundEvent
@@ -20,6 +20,7 @@ from bot.service.outcome import TERMINAL, Outcome, seen_mark
 from bot.service.polls import Polls
 from bot.service.questions import note_which, settle_which
 from bot.service.roles import who_may
+from bot.service.upkeep import Upkeep
 
 log = logging.getLogger(__name__)
 _UNASKED = (Kind.STATUS, Kind.IGNORE, Kind.HOLD, Kind.START)  # the machine is not asked for these
@@ -31,7 +32,8 @@ class Orders:
     def __init__(self, desk: Desk, polls: Polls) -> None:
         self._desk, self._polls = desk, polls
         self._acting = Acting(desk, polls)
-        self._buttons = Buttons(desk, polls, self._acting)
+        self._upkeep = Upkeep(desk, self._acting)
+        self._buttons = Buttons(desk, polls, self._acting, self._upkeep)
 
     def runs_of(self, event_id: int, event: InboundEvent) -> frozenset[str]:
         """Which runs' order this event belongs into; a key of its own when it is about none."""
@@ -128,7 +130,7 @@ class Orders:
         if intent.kind is Kind.IGNORE:
             self._ignored(intent, thread_run, out)
         elif intent.kind is Kind.STATUS:
-            out.cards.append(views.answer(self._desk, self._polls, intent, thread_run))
+            out.cards.append(self._look(intent, thread_run, out))
             out.text = out.text or "shown"
         elif intent.kind is Kind.START or intent.proposed == "START":
             self._acting.start(intent, out)
@@ -139,13 +141,24 @@ class Orders:
             for run_id in names:
                 self._order(intent, run_id, out)
 
+    def _look(self, intent: Intent, thread_run: str | None, out: Outcome) -> Card:
+        run = self._find(_run_of((intent,), thread_run))
+        if run is not None and intent.more.get("view") == "cleanup":
+            return self._upkeep.show(run, out.event.user)
+        return views.answer(self._desk, self._polls, intent, thread_run)
+
     def _order(self, intent: Intent, run_id: str | None, out: Outcome) -> None:
         run = self._find(run_id)
         if run is None:
             out.cards.append(say(f"There is no run {run_id} here." if run_id else "Which run? Say its id."))
             out.text, out.mark = f"refused: no run {run_id}", REFUSED
             return
-        self._acting.carry_out(self._acting.order_of(intent, run, out), run, out)
+        if intent.kind is Kind.ADOPT:
+            self._upkeep.adopt(intent, run, out)
+        elif intent.kind is Kind.CLEANUP:
+            self._upkeep.delete(run, out)
+        else:
+            self._acting.carry_out(self._acting.order_of(intent, run, out), run, out)
 
     def _ask(self, intent: Intent, thread_run: str | None, out: Outcome) -> None:
         run = self._find(_run_of((intent,), thread_run))

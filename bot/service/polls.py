@@ -12,7 +12,7 @@ from bot.errors import HostError
 from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from runner.protocol.errors import ProtocolError
-from runner.protocol.view import ABSENT, HostFacts, PollAsk
+from runner.protocol.view import ABSENT, UNREACHABLE, HostFacts, PollAsk
 
 log = logging.getLogger(__name__)
 SOON_S = 0.5  # while somebody waits for evidence, or for a start to be seen
@@ -86,6 +86,9 @@ class Polls:
         seen = [a for a in attempts if a.id in views and (views[a.id].state != ABSENT or a.seen_at is not None)]
         undo_s = self._desk.config.undo_s
         busy = {gpu.index: gpu.utilisation for gpu in answer.facts.gpus if gpu.utilisation is not None}
+        silent = [a for a in seen if views[a.id].state == UNREACHABLE]
+        seen = [a for a in seen if a not in silent]
+        self._each(silent, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=views[a.id].why))
         self._each(seen, runs, lambda a: events.Seen(at=self._now(), view=views[a.id], undo_s=undo_s, gpu_percent=busy))
 
     def _each(

@@ -8,7 +8,7 @@ from bot.core.pipeline import GateSpec, Pipeline
 from bot.core.summary.words import person
 from bot.service.desk import Desk
 
-_PASSING = (events.Advance, events.Arm, events.Bench, events.Override, events.Extend)
+_PASSING = (events.Advance, events.Arm, events.Bench, events.Override, events.Extend, events.Adopt)
 
 
 def gate_rules(order: events.Ordered, run: Run, pipeline: Pipeline) -> GateSpec | None:

@@ -34,7 +34,7 @@ def answer(desk: Desk, polls: Polls, intent: Intent, thread_run: str | None) -> 
         extra["orders"] = desk.store.orders(run.id)
     if view == "compare":
         return _compare(desk, run, str(intent.more.get("with", "")))
-    if view in ("gpu", "disk", "cleanup"):
+    if view in ("gpu", "disk"):
         extra[view] = _gpus(polls, run) if view == "gpu" else _disk(polls, run)
     return answers.view_card(view, run, desk.pipeline(run), desk.clock.now(), extra)
 

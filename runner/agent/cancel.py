@@ -7,7 +7,7 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from runner.agent import exits, reserved
-from runner.agent.identity import alive, boot_id, members
+from runner.agent.identity import alive, boot_id, descendants, every_process, members, stat
 from runner.agent.launch import check_token
 from runner.agent.locks import open_lock, try_lock
 from runner.agent.root import Root
@@ -109,18 +109,29 @@ def supervisor_of(attempt: AttemptDir) -> Optional[Tuple[int, bool]]:
 
 def end_orphans(attempt: AttemptDir, token: str, state: State, grace_s: float) -> List[int]:
     """TERM, wait, KILL, sweep, without a supervisor. Nobody is signalled whose identity is not certain."""
+    seen: Dict[int, int] = {}
     for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, SLACK_S)):
         give_up_s = time.monotonic() + wait_s
-        left = tree(token, state)
+        left = still_there(token, state, seen)
         send(number, left)
         while left and time.monotonic() < give_up_s:
             time.sleep(0.05)
-            left = tree(token, state)
+            left = still_there(token, state, seen)
             if number == signal.SIGKILL:
                 send(number, left)
         if not left:
             return []
-    return tree(token, state)
+    return still_there(token, state, seen)
+
+
+def still_there(token: str, state: State, seen: Dict[int, int]) -> List[int]:
+    """The tree, and whoever of it was seen before and has lost his parent since; `seen` is kept up."""
+    for pid in tree(token, state):
+        found = stat(pid)
+        if found is not None:
+            seen[pid] = found.start_ticks
+    live = ((pid, stat(pid), ticks) for pid, ticks in seen.items())
+    return [pid for pid, found, ticks in live if found is not None and found.alive and found.start_ticks == ticks]
 
 
 def send(number: signal.Signals, pids: List[int]) -> None:
@@ -134,6 +145,17 @@ def tree(token: str, state: State) -> List[int]:
     boot = boot_id()
     if state.started is None or state.started["boot_id"] != boot:
         return []
+    if state.started.get("adopted"):
+        return own_and_below(state.started, boot)
     session = state.started["pid"] if alive(state.started, boot) else None
     supervisor = state.started["supervisor"]
     return members(token, session, supervisor["pid"] if alive(supervisor, boot) else None)
+
+
+def own_and_below(started: Dict[str, Any], boot: str) -> List[int]:
+    """An adopted process and its children: nothing else is certain to be of it."""
+    if not alive(started, boot):
+        return []
+    table = every_process()
+    live = {each.pid for each in table if each.alive}
+    return [pid for pid in (started["pid"], *descendants(started["pid"], table)) if pid in live]

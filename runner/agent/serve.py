@@ -110,6 +110,29 @@ class Agent:
 
         return Reply({"partitions": Cluster(ask["bin"], ask["conf"]).partitions()})
 
+    def inspect(self, ask: Dict[str, Any], body: bytes) -> Reply:
+        from runner.agent.adopt import inspect_folder, inspect_process
+
+        found = inspect_process(int(ask["pid"])) if ask.get("pid") else inspect_folder(self.root, ask["path"])
+        return Reply({"found": found})
+
+    def adopt(self, ask: Dict[str, Any], body: bytes) -> Reply:
+        from runner.agent.adopt import adopt
+
+        spec = AttemptSpec.from_json(ask["spec"])
+        adopt(self.root, spec, ask["process"])
+        return Reply({"attempt": to_json(self.view(PollAsk(spec.attempt, spec.token)))})
+
+    def usage(self, ask: Dict[str, Any], body: bytes) -> Reply:
+        from runner.agent.usage import usage
+
+        return Reply({"found": usage(self.root, ask["paths"], ask["others"])})
+
+    def remove(self, ask: Dict[str, Any], body: bytes) -> Reply:
+        from runner.agent.usage import remove
+
+        return Reply({"removed": remove(self.root, ask["paths"], ask["others"])})
+
     def operation(self, name: str) -> Callable[[Dict[str, Any], bytes], Reply]:
         known = {
             "hello": self.hello,
@@ -120,6 +143,10 @@ class Agent:
             "gc": self.gc,
             "fetch": self.fetch,
             "partitions": self.partitions,
+            "inspect": self.inspect,
+            "adopt": self.adopt,
+            "usage": self.usage,
+            "remove": self.remove,
         }
         if name not in known:
             raise ProtocolError("no operation is called %r" % name)

@@ -76,6 +76,8 @@ def before_start(attempt: AttemptDir, spec: Optional[Dict[str, Any]]) -> State:
 def after_start(attempt: AttemptDir, token: str, started: Dict[str, Any]) -> State:
     boot = boot_id()
     process_lives = alive(started, boot)
+    if started.get("adopted") and started["boot_id"] == boot:
+        return adopted(attempt, started, process_lives)
     if alive(started["supervisor"], boot):
         if process_lives:
             return State(view.RUNNING, "", started)
@@ -93,6 +95,15 @@ def after_start(attempt: AttemptDir, token: str, started: Dict[str, Any]) -> Sta
             return ending(started, dict(ended, cause=exits.CANCELLED))
         return State(view.EXITED, "its supervisor is gone; the exit code is the wrapper's", started, ended)
     return gone(attempt, token, started, boot)
+
+
+def adopted(attempt: AttemptDir, started: Dict[str, Any], lives: bool) -> State:
+    """A process that we did not start tells nobody how it ended."""
+    if lives:
+        return State(view.RUNNING, "", started)
+    if os.path.exists(attempt.cancel):
+        return State(view.CANCELLED, "ended by an order; no exit code was recorded", started)
+    return State(view.EXITED, "adopted, so that its exit code is not known", started, {"rc": None})
 
 
 def gone(attempt: AttemptDir, token: str, started: Dict[str, Any], boot: str) -> State:

@@ -152,6 +152,7 @@ class Box:
     folders: dict[str, int] = field(default_factory=dict)  # what lies there: bytes by path
     processes: dict[int, dict[str, Any]] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
+    others: dict[str, str] = field(default_factory=dict)  # as the last question named them
 
     def _reach(self) -> None:
         if self.hang is not None:
@@ -211,6 +212,7 @@ class Box:
 
     def usage(self, paths: Sequence[str], others: Mapping[str, str]) -> list[dict[str, Any]]:
         self._reach()
+        self.others = dict(others)
         used = {path: f"used by {who}" for path, who in others.items()}
         return [
             {"path": path, "bytes": self.folders[path], "files": 10, "whole": True, "kept": used.get(path, "")}

@@ -61,6 +61,22 @@ class AgentHost:
                 raise FileNotFoundError(str(error)) from error
             raise
 
+    def inspect(self, *, path: str = "", pid: int = 0) -> dict[str, Any]:
+        ask = {"op": "inspect", "path": path, "pid": pid}
+        return dict(self._ask(ask, Deadline(self.settings.launch_s)).header["found"])
+
+    def adopt(self, spec: AttemptSpec, process: Mapping[str, Any]) -> AttemptView:
+        ask = {"op": "adopt", "spec": spec.to_json(), "process": dict(process)}
+        return self._attempt(self._ask(ask, Deadline(self.settings.launch_s)))
+
+    def usage(self, paths: Sequence[str], others: Mapping[str, str]) -> list[dict[str, Any]]:
+        ask = {"op": "usage", "paths": list(paths), "others": dict(others)}
+        return list(self._ask(ask, Deadline(self.settings.launch_s)).header["found"])
+
+    def remove(self, paths: Sequence[str], others: Mapping[str, str]) -> list[str]:
+        ask = {"op": "remove", "paths": list(paths), "others": dict(others)}
+        return list(self._ask(ask, Deadline(self.settings.launch_s)).header["removed"])
+
     def gc(self, keep: Sequence[str]) -> list[str]:
         """Remove shipped code that neither a live attempt nor anybody in `keep` uses; returns the digests removed."""
         return list(self._ask({"op": "gc", "keep": list(keep)}, Deadline(self.settings.launch_s)).header["removed"])

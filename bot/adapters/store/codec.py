@@ -13,6 +13,7 @@ _EFFECTS: dict[str, TypeAdapter[Any]] = {
     kind.__name__: TypeAdapter(kind)
     for kind in (
         effects.Launch,
+        effects.Adopt,
         effects.Withdraw,
         effects.Kill,
         effects.Post,

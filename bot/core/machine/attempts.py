@@ -163,7 +163,7 @@ def _ended(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) -
         return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, event.view, pipeline))
     if attempt.state is AttemptState.CANCELLED:
         return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, event.view, pipeline))
-    if attempt.state is AttemptState.LOST or attempt.rc != 0:
+    if attempt.state is AttemptState.LOST or (attempt.rc != 0 and not attempt.adopted):
         return _stop(run, attempt, Phase.FAILED, failure_card(run, attempt, pipeline))
     if checkable(pipeline.stage(attempt.stage)):
         return look(run, attempt.stage, "verify", attempt.started_by, event.at, pipeline)
@@ -200,14 +200,14 @@ def reaction(armed: Armed | None, attempt: Attempt, name: str) -> tuple[Effect, 
 
 
 def with_exit(evidence: dict[str, Any] | None, work: Attempt | None) -> dict[str, Any] | None:
-    """The host's evidence with the exit code of the work in front. None when there is none that can be read."""
+    """The host's evidence with the exit code of the work in front, where one is known. None when it cannot be read."""
     if evidence is None or work is None:
         return None
     try:
         made = Evidence.from_json(evidence)
     except ProtocolError:
         return None
-    if any(check.name == "exit" for check in made.checks):
+    if work.adopted or any(check.name == "exit" for check in made.checks):
         return evidence
     first = Check("exit", work.rc == 0, work.rc, 0)
     return Evidence(made.stage, made.subject, [first, *made.checks], made.bad, made.pictures).to_json()

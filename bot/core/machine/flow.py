@@ -75,7 +75,7 @@ def new_attempt(
         n=n,
         purpose=purpose,
         token=f"{name}.{run.seed}",
-        host=spec.host,
+        host=work.host if work and purpose != "work" else spec.host,
         started_by=by,
         created_at=at,
         out=out,

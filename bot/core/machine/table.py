@@ -7,7 +7,7 @@ from typing import Any
 from bot.core import events
 from bot.core.effects import Effect
 from bot.core.errors import NotNow
-from bot.core.machine import attempts, orders, waiting
+from bot.core.machine import adoption, attempts, orders, waiting
 from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline
 
@@ -43,6 +43,8 @@ TABLE: dict[type[events.Event], tuple[tuple[frozenset[Phase], Handler], ...]] = 
     events.Extend: ((_GATE | _STOPPED | {Phase.DONE}, orders.extend),),
     events.Watch: ((_WORK | _TAKEN | {Phase.CHECKING, Phase.CANCELLING}, orders.watch),),
     events.Waive: ((frozenset({Phase.BLOCKED}), orders.waive),),
+    events.Adopt: ((_GATE | _STOPPED, adoption.adopt),),
+    events.Cleaned: ((_STOPPED | {Phase.DONE}, adoption.cleaned),),
     events.AskCancel: (
         (_WORK, orders.ask_cancel),
         (_TAKEN, orders.take_back),

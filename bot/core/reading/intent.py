@@ -11,7 +11,7 @@ Value = Any  # a JSON value: str, int, float, bool, or a list of them
 
 
 class Kind(StrEnum):
-    """The ten intents. ACTIONS below change what runs; the others never do."""
+    """The intents. ACTIONS below change what runs; the others never do."""
 
     ADVANCE = "ADVANCE"
     HOLD = "HOLD"
@@ -21,11 +21,13 @@ class Kind(StrEnum):
     BENCH = "BENCH"
     OVERRIDE = "OVERRIDE"
     START = "START"
+    ADOPT = "ADOPT"
+    CLEANUP = "CLEANUP"
     ASK = "ASK"
     IGNORE = "IGNORE"
 
 
-ACTIONS = frozenset({Kind.ADVANCE, Kind.CANCEL, Kind.RETRY, Kind.BENCH, Kind.OVERRIDE})
+ACTIONS = frozenset({Kind.ADVANCE, Kind.CANCEL, Kind.RETRY, Kind.BENCH, Kind.OVERRIDE, Kind.ADOPT, Kind.CLEANUP})
 
 
 @dataclass(frozen=True, kw_only=True)

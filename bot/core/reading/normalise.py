@@ -50,6 +50,7 @@ class Cleaned:
     """Plain text and what had to be removed to get it."""
 
     text: str
+    cased: str = ""  # the same with its capitals and mark-up, for paths
     quoted: bool = False  # a block quote was removed
     fenced: bool = False  # a code fence was removed
     struck: bool = False  # struck-out text was removed
@@ -70,9 +71,11 @@ def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
     text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     text, quoted = _drop_quotes(text)
     text = unicodedata.normalize("NFC", text.translate(_SINGLETONS)).translate(_TABLE)
+    cased = text.replace("`", "").strip()
     text = _MARKUP.sub("", text)
     return Cleaned(
         text=text.lower(),
+        cased=cased,
         quoted=quoted,
         fenced=fences > 0,
         struck=struck > 0,

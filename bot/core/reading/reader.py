@@ -16,6 +16,7 @@ from bot.core.reading.normalise import normalise
 from bot.core.reading.rules import failed, finished, gate, idle, pending, running
 from bot.core.reading.rules.moment import Moment, Rule, decide
 from bot.core.reading.settings import takes
+from bot.core.reading.strict import read_strict
 
 _RULES: dict[Phase, tuple[Rule, ...]] = {
     Phase.PLANNED: gate.RULES,
@@ -46,6 +47,9 @@ def read(text: str, context: Context) -> tuple[Intent, ...]:
         text = f":{text}:"
     cleaned = normalise(text, context.bot_user, context.mentioned)
     message = parse(cleaned, collect(context))
+    strict = read_strict(cleaned, context)
+    if strict is not None:
+        return (guards.after_reading(strict, message, context),)
     return tuple(guards.after_reading(intent, message, context) for intent in _read(message, context))
 
 

@@ -30,6 +30,8 @@ REASONS: dict[str, str] = {
     "too_long": "Too long to be read as an order.",
     "disguised": "It holds direction marks, so that what is seen need not be what is read.",
     "struck_out": "Part of it is struck out.",
+    "adopt_form": "What is there already is adopted by `adopt HOST:/path as STAGE` or `adopt HOST pid 4711 as STAGE`.",
+    "adopt_stage": "No stage of this run has that name.",
     # values
     "out_of_range": "The value is outside the bounds that the pipeline gives.",
     "no_value": "A value is to change, but none is given.",

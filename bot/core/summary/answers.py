@@ -30,7 +30,7 @@ def view_card(view: str, run: Run, pipeline: Pipeline, now: datetime, extra: dic
             return _eta(run, pipeline, now)
         case "progress":
             return say(found.line(run, pipeline, now))
-        case "gpu" | "disk" | "cleanup":
+        case "gpu" | "disk":
             return _facts(view, run, pipeline, extra)
         case "samples":
             return _samples(run)
@@ -147,8 +147,6 @@ def _facts(view: str, run: Run, pipeline: Pipeline, extra: dict[str, Any]) -> Ca
     if view != "gpu" and "projected" in disk:
         used = words.size(disk.get("used", 0))
         told.append(f"this stage: {used} used, {words.size(disk['projected'])} projected in the end")
-    if view == "cleanup":
-        told.append("I delete nothing. Data of runs lies in `runs/` below the host's root, one folder a run.")
     return say(f"*{host}*: " + "\n".join(told))
 
 

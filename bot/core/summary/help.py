@@ -31,6 +31,12 @@ def help_card(run: Run, pipeline: Pipeline) -> Card:
         said.append("`bench it`, `bench with steps 5`: measure again, results side by side")
     if run.phase in (*_STOPPED, Phase.WAITING, Phase.HELD, Phase.DONE) and _extendable(pipeline):
         said.append("`generate 5k more`: more samples; what exists is kept (its cost is shown first)")
+    if run.phase in (*_STOPPED, Phase.WAITING, Phase.HELD):
+        said.append(
+            "`adopt HOST:/path as STAGE`, `adopt HOST pid 4711 as STAGE`: take what is there already as its work"
+        )
+    if run.phase in (*_STOPPED, Phase.DONE):
+        said.append("`cleanup`: what this run takes up, by size; deleted only after one more confirmation")
     said.append("`status`, `eta`, `logs`, `plan`, `loss`, `disk`, `audit`: look; nothing is changed")
     return say(f"*What can be said here now* ({run.id}, {run.phase.value})\n" + "\n".join(f"• {line}" for line in said))
 
