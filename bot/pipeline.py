@@ -155,6 +155,7 @@ class _Stage(_Strict):
     estimate: _Estimate = _Estimate()
     budget: _Budget = _Budget()
     wall_s: float | None = Field(None, gt=0)
+    alone: bool = False
     stall_s: float | None = Field(900, ge=30)
 
     @model_validator(mode="after")
@@ -184,6 +185,7 @@ class _Stage(_Strict):
             estimate=Estimate(**self.estimate.model_dump()),
             budget=Budget(**self.budget.model_dump()),
             wall_s=self.wall_s,
+            alone=self.alone,
             stall_s=self.stall_s,
         )
 

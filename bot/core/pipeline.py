@@ -99,6 +99,7 @@ class StageSpec:
     estimate: Estimate = field(default_factory=Estimate)
     budget: Budget = field(default_factory=Budget)
     wall_s: float | None = None
+    alone: bool = False  # nothing else of ours runs on the host meanwhile
     stall_s: float | None = 900.0  # idle for so long, it is said to be stuck
 
     def param(self, name: str) -> Param | None:

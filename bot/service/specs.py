@@ -40,6 +40,7 @@ def attempt_spec(
         out=attempt.out if work else None,
         code_digest=digest,
         gpus=list(stage.gpus) if work else [],
+        alone=stage.alone if work else None,
         inputs={**(needs or {}), **(inputs_of(run, stage) if work else {})},
         params={name: list(v) if isinstance(v, tuple) else v for name, v in attempt.settings.items()},
         limits=Limits(

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any, Dict, NoReturn
 
-from runner.agent.locks import GpuLocks
+from runner.agent.locks import Locks
 from runner.agent.plan import Plan
 from runner.agent.root import Root
 from runner.agent.supervisor import Answer, Supervisor, detach
@@ -26,11 +26,11 @@ def main() -> NoReturn:
     spec = AttemptSpec.from_json(job["spec"])
     plan = Plan(spec, job["argv"], environment(spec), job["cwd"], job["out"], job["umask"])
     words = Words(os.dup(2))
-    supervisor = Supervisor(attempt, plan, GpuLocks(Root(job["root"]), []), words)
+    supervisor = Supervisor(attempt, plan, Locks(Root(job["root"]), []), words)
     rc = 1
     try:
         detach({words.handle})
-        if supervisor.wait_for_gpus() and supervisor.start():
+        if supervisor.wait_for_locks() and supervisor.start():
             supervisor.watch()
             rc = supervisor.rc() or 0
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Locks of the host: one on each attempt, one on each GPU. The kernel lets go of them when their holders end."""
+"""Locks: on each attempt, each GPU, and the host. The kernel lets go of them when their holders end."""
 
 import errno
 import fcntl
@@ -8,6 +8,9 @@ from typing import Dict, List, Optional, Tuple
 
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
+from runner.protocol.attempt import AttemptDir
+
+HOST = -1  # among the indices of GPUs, the host itself
 
 
 def open_lock(path: str) -> int:
@@ -37,21 +40,28 @@ def is_locked(path: str) -> bool:
         os.close(handle)
 
 
-class GpuLocks:
-    """The locks of some GPUs, taken all together or not at all."""
+class Locks:
+    """The locks of some GPUs and of the host, taken all together or not at all.
 
-    def __init__(self, root: Root, indices: List[int]) -> None:
+    `alone`: True wants the host for itself, False shares it, None does not ask.
+    """
+
+    def __init__(self, root: Root, gpus: List[int], alone: Optional[bool] = None) -> None:
+        self.root = root
+        self.alone = bool(alone)
         self.handles: Dict[int, int] = {}
-        if indices:
+        if gpus:
             root.make(os.path.join(root.path, "gpus"))
-        for index in sorted(set(indices)):
+        for index in sorted(set(gpus)):
             self.handles[index] = open_lock(root.gpu_lock(index))
+        if alone is not None:
+            self.handles[HOST] = open_lock(root.host_lock)
 
     def take(self) -> Optional[int]:
-        """None when all are ours now, else the index of one that is not."""
+        """None when all are ours now, else the index of a GPU that is not, or HOST."""
         taken: List[int] = []
         for index, handle in self.handles.items():
-            if not try_lock(handle):
+            if not try_lock(handle, shared=index == HOST and not self.alone):
                 for other in taken:
                     fcntl.flock(other, fcntl.LOCK_UN)
                 return index
@@ -59,20 +69,30 @@ class GpuLocks:
         return None
 
     def sign(self, attempt: str, since: str) -> None:
-        """Write who holds the locks, for those who wait."""
+        """Write who holds the locks, for those who wait. Of the host only who holds it alone."""
         body = json.dumps({"attempt": attempt, "since": since}).encode("ascii")
-        for handle in self.handles.values():
+        for index, handle in self.handles.items():
             try:
                 os.ftruncate(handle, 0)
-                os.pwrite(handle, body, 0)
+                if index != HOST or self.alone:
+                    os.pwrite(handle, body, 0)
             except OSError:
                 pass  # a full disk must not keep anybody from working
 
     def holder(self, index: int) -> Tuple[str, str]:
-        """The attempt that holds a lock ("" when it cannot be told), and who that is in words."""
+        """The attempt that holds a lock ("" when it cannot be told), and in words what is waited for."""
+        what = "the host" if index == HOST else "GPU %d" % index
         try:
             held = json.loads(os.pread(self.handles[index], 4096, 0).decode("ascii"))
             since = held["since"][:16].replace("T", " ")
-            return held["attempt"], "%s (since %s UTC)" % (held["attempt"], since)
+            return held["attempt"], "%s is held by %s (since %s UTC)" % (what, held["attempt"], since)
         except (OSError, ValueError, KeyError, TypeError):
-            return "", "another attempt"
+            pass
+        if index != HOST:
+            return "", "%s is held by another attempt" % what
+        others = [os.path.basename(each.path) for each in self.root.every_attempt() if is_at_work(each)]
+        return others[0] if others else "", "the host is used by %s" % (", ".join(sorted(others)) or "other attempts")
+
+
+def is_at_work(attempt: AttemptDir) -> bool:
+    return os.path.exists(attempt.started) and not os.path.exists(attempt.exit) and is_locked(attempt.lock)

@@ -64,6 +64,10 @@ class Root:
     def gpu_lock(self, index: int) -> str:
         return os.path.join(self.path, "gpus", "%d.lock" % index)
 
+    @property
+    def host_lock(self) -> str:
+        return os.path.join(self.path, "host.lock")
+
     def resolve(self, path: str, places: Optional[Dict[str, str]] = None) -> str:
         """An absolute path of `path`, which may hold placeholders or start with `~`; relative ones lie in the root."""
         known = dict({"root": self.path, "home": os.path.expanduser("~")}, **(places or {}))

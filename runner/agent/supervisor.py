@@ -11,7 +11,7 @@ from typing import Any, Dict, List, NoReturn, Optional, Set
 from runner.agent import exits
 from runner.agent.crash import reach
 from runner.agent.identity import boot_id, members, start_ticks
-from runner.agent.locks import GpuLocks
+from runner.agent.locks import Locks
 from runner.agent.plan import Plan
 from runner.agent.root import Root
 from runner.agent.spawn import Child, spawn
@@ -33,11 +33,11 @@ def supervise(root: Root, attempt: AttemptDir, plan: Plan, lock: int, tell: int)
     """The life of the supervisor's process. `tell` is a pipe to the agent that launched it."""
     answer = Answer(tell)
     try:
-        gpus = GpuLocks(root, plan.spec.gpus)
-        detach({lock, tell, *gpus.handles.values()})
+        locks = Locks(root, plan.spec.gpus, plan.spec.alone)
+        detach({lock, tell, *locks.handles.values()})
         reach("supervisor.detached")
-        supervisor = Supervisor(attempt, plan, gpus, answer)
-        if supervisor.wait_for_gpus() and supervisor.start():
+        supervisor = Supervisor(attempt, plan, locks, answer)
+        if supervisor.wait_for_locks() and supervisor.start():
             supervisor.watch()
     except BaseException as error:
         answer.give({"error": "failed", "message": "the supervisor failed: %r" % error})
@@ -89,10 +89,10 @@ def myself() -> Dict[str, Any]:
 class Supervisor:
     """State of one attempt between its start and its record."""
 
-    def __init__(self, attempt: AttemptDir, plan: Plan, gpus: GpuLocks, answer: Answer) -> None:
+    def __init__(self, attempt: AttemptDir, plan: Plan, locks: Locks, answer: Answer) -> None:
         self.attempt = attempt
         self.plan = plan
-        self.gpus = gpus
+        self.locks = locks
         self.answer = answer
         self.child = Child(0, 0)
         self.wait_status: Optional[int] = None  # of the wrapper, once reaped
@@ -101,16 +101,15 @@ class Supervisor:
         self.warned = False
         self.swept: Set[int] = set()
 
-    def wait_for_gpus(self) -> bool:
-        """Take the GPUs' locks, in a queue if need be. False: cancelled before it was our turn."""
+    def wait_for_locks(self) -> bool:
+        """Take the locks, in a queue if need be. False: cancelled before it was our turn."""
         said, since = "", utc_now()
         while self.cancel_order() is None:
-            busy = self.gpus.take()
+            busy = self.locks.take()
             if busy is None:
-                self.gpus.sign(self.plan.spec.attempt, utc_now())
+                self.locks.sign(self.plan.spec.attempt, utc_now())
                 return True
-            behind, holder = self.gpus.holder(busy)
-            why = "GPU %d is held by %s" % (busy, holder)
+            behind, why = self.locks.holder(busy)
             if why != said:
                 write_json(self.attempt.queued, dict(myself(), why=why, behind=behind, since=since))
                 self.answer.give({"queued": why})
@@ -122,7 +121,7 @@ class Supervisor:
     def start(self) -> bool:
         """Start the process, held back until started.json is durable. False: nothing was started."""
         boot = boot_id()
-        self.child = spawn(self.attempt, self.plan, list(self.gpus.handles.values()))
+        self.child = spawn(self.attempt, self.plan, list(self.locks.handles.values()))
         reach("supervisor.child")
         try:
             write_json(self.attempt.started, self.started_record(boot))

@@ -42,6 +42,7 @@ class AttemptSpec:
     `secrets` are names alone: their values travel apart and reach the process as environment, never a file.
     `slurm` counts on hosts whose attempts are Slurm jobs.
     `out` is the stage's data folder (kept across attempts); None means the attempt's own `out/`.
+    `alone`: nothing else of ours runs on the host meanwhile; False: beside others; None: beside anything.
     `inputs` are paths that must be on the host, each with words that say where to find what is missing.
     """
 
@@ -58,6 +59,7 @@ class AttemptSpec:
     gpus: List[int] = field(default_factory=list)
     params: Dict[str, Any] = field(default_factory=dict)
     inputs: Dict[str, str] = field(default_factory=dict)
+    alone: Optional[bool] = None
     limits: Limits = field(default_factory=Limits)
     slurm: Optional[SlurmTask] = None
 

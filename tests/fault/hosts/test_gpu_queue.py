@@ -72,6 +72,26 @@ def test_the_lock_outlives_the_supervisor_with_the_process(open_local: OpenLocal
     assert ended(host, second).rc == 0
 
 
+def test_who_wants_the_host_for_itself_waits_for_all_and_all_wait_for_it(open_local: OpenLocal) -> None:
+    host = open_local()
+    first, second = (shell("sleep 60", attempt=f"r{n}-train-1", alone=False) for n in (1, 2))
+    alone = shell("sleep 60", attempt="r3-bench-1", alone=True)
+    third, look = shell("exit 3", attempt="r4-train-1", alone=False), shell("exit 4", attempt="r4-train-1.check1")
+    assert [host.launch(spec, {}).state for spec in (first, second)] == [RUNNING, RUNNING], "beside each other"
+    view = host.launch(alone, {})
+    assert (view.state, view.why) == (QUEUED, "the host is used by r1-train-1, r2-train-1")
+    host.kill(first.attempt, first.token, 1.0)
+    assert eventually(lambda: see(host, alone).why, lambda why: "r1" not in why) == "the host is used by r2-train-1"
+    host.kill(second.attempt, second.token, 1.0)
+    assert eventually(lambda: see(host, alone).state, lambda state: state == RUNNING)
+    view = host.launch(third, {})
+    assert view.state == QUEUED and view.why.startswith("the host is held by r3-bench-1 (since 2")
+    host.launch(look, {})
+    assert ended(host, look).rc == 4, "a look is beside anything"
+    host.kill(alone.attempt, alone.token, 1.0)
+    assert ended(host, third).rc == 3
+
+
 NVIDIA_SMI = """#!/bin/sh
 case "$1" in
   --query-gpu=*) echo "0, GPU-a, NVIDIA H200, 3380, 143771, 96"; echo "1, GPU-b, NVIDIA H200, 0, 143771, 0" ;;
