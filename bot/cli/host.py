@@ -67,6 +67,8 @@ class Visit:
         self.tell = tell
         self.settings: HostConfig = wiring.host_config(config, name)
         self.environment = environments.environment(self.settings, config.path)
+        self.python = environments.interpreter(self.settings, config.path)
+        self.needs = environments.needs(name, self.settings, config.path)
         self.host: AgentHost = wiring.connect(config, name)
         self.code: CodeArchive = pack(wiring.CHECKOUT)
 
@@ -123,11 +125,11 @@ class Visit:
         wanted = environments.packages(self.config.load_pipelines().values(), self.name)
         spec = environments.look_spec(
             f"{os.getpid()}-{time.time_ns()}",
-            environments.interpreter(self.settings, self.config.path),
+            self.python,
             self.settings.container,
             wanted,
             self.code.digest,
-            environments.needs(self.name, self.settings, self.config.path),
+            self.needs,
         )
         try:
             view = self.follow(spec)
