@@ -122,7 +122,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         why = "its directory is gone from the host" if known else ""
     elif state is None:  # its records cannot be read: nothing is known
         return replace(before, state=AttemptState.UNKNOWN, why=why, unknown_since=before.unknown_since or event.at)
-    known, again = newest_lines("" if view.log_reset else before.log_tail, view.log)
+    lines, again = newest_lines("" if view.log_reset else before.log_tail, view.log)
     return replace(
         before,
         state=state,
@@ -138,7 +138,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         log_offset=view.log_offset - again if view.log_offset else before.log_offset,
         log_age_s=view.log_age_s,
         cpu_s=view.cpu_s,
-        log_tail=view.log_tail or known,
+        log_tail=view.log_tail or lines,
         status=view.status or before.status,
         result=view.result or before.result,
         evidence=view.evidence or before.evidence,
