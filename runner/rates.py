@@ -33,9 +33,10 @@ class Pace:
     @property
     def rate(self) -> float:
         """A second, over the windows kept; over everything where they show no progress; 0 before there is any."""
-        for since in (self._marks[0] if self._marks else None, self._first):
-            if since is not None and self._last[1] > since[1]:
-                return (self._last[1] - since[1]) / max(self._last[0] - since[0], 1e-3)
+        begins: list[tuple[float, float]] = [*list(self._marks)[:1], *([self._first] if self._first else [])]
+        for at_s, done in begins:
+            if self._last[1] > done:
+                return (self._last[1] - done) / max(self._last[0] - at_s, 1e-3)
         return 0.0
 
     @property
