@@ -36,7 +36,8 @@ class Pace:
         begins: list[tuple[float, float]] = [*list(self._marks)[:1], *([self._first] if self._first else [])]
         for at_s, done in begins:
             if self._last[1] > done:
-                return (self._last[1] - done) / max(self._last[0] - at_s, 1e-3)
+                elapsed_s: float = max(self._last[0] - at_s, 1e-3)
+                return (self._last[1] - done) / elapsed_s
         return 0.0
 
     @property
