@@ -1,5 +1,6 @@
 """Rates and remaining time of a stage: from what was done lately, with the spread that it showed."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -36,8 +37,7 @@ class Pace:
         begins: list[tuple[float, float]] = [*list(self._marks)[:1], *([self._first] if self._first else [])]
         for at_s, done in begins:
             if self._last[1] > done:
-                elapsed_s: float = max(self._last[0] - at_s, 1e-3)
-                return (self._last[1] - done) / elapsed_s
+                return (self._last[1] - done) / max(self._last[0] - at_s, 1e-3)
         return 0.0
 
     @property
@@ -46,7 +46,7 @@ class Pace:
         rates = [(done - before) / (at - since) for (since, before), (at, done) in pairwise(self._marks)]
         if len(rates) < 3 or fmean(rates) <= 0:
             return UNSURE
-        return min(WIDEST, max(NARROWEST, 2 * pstdev(rates) / fmean(rates) / len(rates) ** 0.5))
+        return min(WIDEST, max(NARROWEST, 2 * pstdev(rates) / fmean(rates) / math.sqrt(len(rates))))
 
     def eta_s(self, left: float) -> dict[str, float] | None:
         """Low, likely and high for what is left; they hold the pace since the beginning, too. None: not known yet."""
