@@ -125,6 +125,17 @@ def test_a_waiver_needs_a_reason_and_an_admin_and_is_kept(room: Room) -> None:
     assert "r1-vocab-1" in room.box.works()
 
 
+def test_who_names_the_shortfall_and_accepts_it_has_given_a_reason(room: Room) -> None:
+    room.box.proofs["extract"] = evidence("extract", ("samples", 9, 10))
+    extracting(room)
+    room.box.end("r1-extract-1")
+    room.until_phase("blocked")
+    room.answer(room.say("9 are enough, continue", BEN))
+    assert room.run().phase is Phase.BLOCKED, "still one tap"
+    assert room.outcome(room.press("answer/", "waive", BEN)).startswith("done: waive")
+    assert room.run().stage("extract").waived_why == "9 are enough, continue"
+
+
 def test_a_retry_repairs_and_is_proven_anew(room: Room) -> None:
     room.box.proofs["extract"] = evidence("extract", ("samples", 9, 10))
     extracting(room)

@@ -19,6 +19,8 @@ _STOPPED = (Phase.FAILED, Phase.BLOCKED, Phase.CANCELLED)
 _AT_WORK = (Phase.RUNNING, Phase.VERIFYING)
 _TOO_EARLY = ("claim_contradicted", "not_settled", "cannot_verify", "not_waiting", "not_ready")
 _LABEL = 75
+_ACKNOWLEDGES = re.compile(r"\d|\b(?:enough|shortfall|missing|fewer|less)\b", re.I)
+_WORDS_OF_A_REASON = 3
 _REASON = re.compile(r"\b(?:because|since|reason(?: is)?|as)\b[\s:,]*(.+)|\bwaive\b[^:,]*[:,]\s*(.+)", re.I | re.S)
 
 
@@ -88,9 +90,12 @@ def pick(intent: Intent, run: Run, pipeline: Pipeline) -> Button | None:
 
 
 def waiver_reason(said: str) -> str:
-    """ "waive because 8.5k are plenty" -> "8.5k are plenty"; "" when no reason is given."""
-    found = _REASON.search(plain(said))
+    """ "waive because 8.5k are plenty" -> "8.5k are plenty"; "" when nothing in it is a reason."""
+    text = plain(said)
+    found = _REASON.search(text)
     reason = (found[1] or found[2] or "").strip(" .\n\"'") if found else ""
+    if not reason and _ACKNOWLEDGES.search(text) and len(text.split()) >= _WORDS_OF_A_REASON:
+        reason = text.strip()  # "7.9k is fine, continue": what falls short is named, and accepted
     return reason[:300] if len(reason) >= 3 else ""
 
 

@@ -106,6 +106,21 @@ def something_speaks_against(moment: Moment) -> Answer:
     return ask(why, moment, "ADVANCE", **timing(moment, why))
 
 
+def waiver(moment: Moment) -> Answer:
+    """ "waive because ...": whatever the reason says, it is a reason. What is asked back shows it before it counts."""
+    if moment.run.phase is not Phase.BLOCKED:
+        return None
+    firsts = [
+        next((item for item in clause.items if not item.has(*_BEFORE_WAIVE)), None) for clause in moment.message.clauses
+    ]
+    if not any(first is not None and first.text.startswith("waive") for first in firsts):
+        return None
+    return ask("waiver_needed", moment, "ADVANCE", waives=moment.run.evidence)
+
+
+_BEFORE_WAIVE = (Tag.POLITE, Tag.SUBJECT, Tag.PERMIT, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.MARK, Tag.AND, Tag.HEDGE)
+
+
 def evidence_falls_short(moment: Moment) -> Answer:
     """The gate's evidence is contradicted: only a waiver passes it."""
     if moment.run.phase is not Phase.BLOCKED or not (moment.go or moment.message.has(Tag.WAIVE)):
@@ -213,6 +228,7 @@ RULES: tuple[Rule, ...] = (
     emoji_alone,
     asking.to_somebody_else,
     asking.question_about_the_run,
+    waiver,
     stay.asked_whether_to_wait,
     stay.first_something_else,
     skips_a_stage,
