@@ -45,6 +45,11 @@ class Conversation:
             at = end
         return [*runs, len(self.input_ids) - at]
 
+    @property
+    def mask(self) -> bytes:
+        """The loss mask, a byte a token."""
+        return b"".join(bytes([number % 2]) * length for number, length in enumerate(self.mask_runs))
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -1,11 +1,12 @@
 """What has to be extracted: the conversations, what is there already, and whether it will fit."""
 
 import dataclasses
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from runner import conversations, hf, identity
 from runner.conversations import Conversation
@@ -16,7 +17,7 @@ from runner.manifest import HEADER_DTYPES, Model, SampleRow
 from runner.protocol.errors import CaptureMismatch, DataError, ProtocolError
 from runner.protocol.files import read_json, write_json
 from runner.serve.settings import PATCHES, served_dtype
-from runner.tensorfile import ITEM_BYTES, read_header
+from runner.tensorfile import ITEM_BYTES, TensorInfo, read_header
 
 
 @dataclass
@@ -156,16 +157,26 @@ def _verified_rows(out: Path, plan: Plan) -> dict[str, SampleRow]:
         if conversation is None:
             continue
         same = (row.num_tokens, row.num_supervised) == (len(conversation.input_ids), conversation.num_supervised)
-        if same and _is_whole(out / row.file, row):
+        if same and _is_whole(out / row.file, row, conversation):
             rows[row.id] = row
         else:
             rows.pop(row.id, None)
     return rows
 
 
-def _is_whole(path: Path, row: SampleRow) -> bool:
+def _is_whole(path: Path, row: SampleRow, conversation: Conversation) -> bool:
+    """Header, size, and the ids and mask themselves: so files that changed places are found, without their states."""
     try:
         tensors = read_header(path)
-    except DataError:
+        if max(info.end for info in tensors.values()) != row.bytes:
+            return False
+        with path.open("rb") as file:
+            ids, mask = (_bytes_of(file, tensors[name]) for name in ("input_ids", "loss_mask"))
+    except (DataError, OSError, KeyError):
         return False
-    return max(info.end for info in tensors.values()) == row.bytes
+    return ids == array("i", conversation.input_ids).tobytes() and mask == conversation.mask
+
+
+def _bytes_of(file: BinaryIO, info: TensorInfo) -> bytes:
+    file.seek(info.start)
+    return file.read(info.end - info.start)

@@ -10,6 +10,7 @@ import torch
 
 from runner.conversations import Conversation
 from runner.dataset import FeatureSet, Sample
+from runner.journal import Journal, read_journal
 from runner.manifest import Manifest, SampleRow
 from runner.protocol.errors import DataError
 from runner.protocol.evidence import Bad, Check
@@ -20,15 +21,16 @@ from runner.verify.checking import Clock, every
 from runner.verify.extract_picture import draw
 from runner.verify.options import VerifyOptions
 
+LOOKED = "looked.jsonl"  # what a look that did not come to its end has seen
+
 
 @dataclass(frozen=True)
 class Look:
     """What one pass over a sample's file found. `faults` by the name of the check; `norms` [4]: mean row norms."""
 
     faults: dict[str, str]
-    ids_digest: bytes = b""
+    ids_digest: str = ""
     norms: tuple[float, ...] = ()
-    last_row: torch.Tensor | None = None
 
 
 def check(
@@ -55,9 +57,8 @@ def check(
     if options.target is None:
         checks.append(Check("recomputed", None, found=None, expected="the target", detail="--target was not given"))
     else:
-        last = {row.id: look.last_row for row, look in sound if look.last_row is not None}
-        checks += recompute.check_next_tokens(options.target, features, last)
-        chosen = recompute.choose([row for row, _ in sound], options.recompute)
+        checks += recompute.check_next_tokens(options.target, features, [row for row, _ in sound])
+        chosen = recompute.choose([row for row, _ in sound], options.recompute, seed=features.digest)
         checks += recompute.check_states(options.target, features, [row.id for row in chosen])
     picture = options.evidence_folder / "extract.png"
     draw(picture, manifest, [row.num_tokens for row in rows], [look.norms for _, look in sound])
@@ -65,13 +66,36 @@ def check(
 
 
 def _look_at_all(options: VerifyOptions, features: FeatureSet, wanted: dict[str, Conversation]) -> list[Look]:
+    """Resumes a look that was cut short; one that came to its end is forgotten, so that the next reads all again."""
+    path = features.folder / LOOKED
+    before = {entry.pop("id"): entry for entry in read_journal(path)}
     looks = []
-    with ThreadPoolExecutor(options.workers or None) as pool:
-        numbers = range(len(features))
-        for number, look in enumerate(pool.map(lambda i: _look_at(features, i, wanted), numbers), 1):
+
+    def look_at(number: int) -> Look:
+        row = features.rows[number]
+        entry = before.get(row.id)
+        if entry and entry["stamp"] == _stamp(features, row):
+            return Look({}, entry["ids_digest"], tuple(entry["norms"]))
+        return _look_at(features, number, wanted)
+
+    with Journal(path) as journal, ThreadPoolExecutor(options.workers or None) as pool:
+        for row, look in zip(features.rows, pool.map(look_at, range(len(features))), strict=True):
             looks.append(look)
-            status().update("running", Progress(number, len(features), "samples"), message="reading every byte")
+            if not look.faults:
+                stamp = {"stamp": _stamp(features, row), "ids_digest": look.ids_digest, "norms": look.norms}
+                journal.append({"id": row.id, **stamp})
+            status().update("running", Progress(len(looks), len(features), "samples"), message="reading every byte")
+    path.unlink()
     return looks
+
+
+def _stamp(features: FeatureSet, row: SampleRow) -> list[object]:
+    """Changes when the set, the row or the file does."""
+    try:
+        found = (features.folder / row.file).stat()
+    except OSError:
+        return []
+    return [features.digest, row.checksum, found.st_size, found.st_mtime_ns, found.st_ino]
 
 
 def _look_at(features: FeatureSet, number: int, wanted: dict[str, Conversation]) -> Look:
@@ -94,9 +118,8 @@ def _look_at(features: FeatureSet, number: int, wanted: dict[str, Conversation])
     norms = (*heads.norm(dim=-1).mean(0).tolist(), float(sample.last_hidden_states.float().norm(dim=-1).mean()))
     return Look(
         faults,
-        hashlib.sha256(sample.input_ids.tobytes()).digest(),
+        hashlib.sha256(sample.input_ids.tobytes()).hexdigest(),
         norms,
-        sample.last_hidden_states[-1].float().clone(),
     )
 
 
@@ -115,7 +138,7 @@ def _ids_fault(sample: Sample, row: SampleRow, conversation: Conversation | None
 
 
 def _twins(rows: Sequence[SampleRow], looks: Sequence[Look]) -> list[Bad]:
-    first: dict[bytes, str] = {}
+    first: dict[str, str] = {}
     bad = []
     for row, look in zip(rows, looks, strict=True):
         if look.ids_digest and first.setdefault(look.ids_digest, row.id) != row.id:

@@ -1,5 +1,7 @@
 """States computed again by transformers, from the same weights: what proves layers, norm and order."""
 
+import itertools
+import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,17 +28,20 @@ _WORST_ROW_FLOAT32 = 1e-4
 _MEDIAN_ROW_BFLOAT16 = 2e-2
 _TIE = 0.02  # of the best logit: below it bfloat16 cannot tell two tokens apart
 _MEMORY_SHARE = 0.6
+_ROWS_AT_ONCE = 256
 
 
-def choose(rows: Sequence[SampleRow], count: int) -> list[SampleRow]:
-    """Spread over the lengths, the longest among them: chunks are joined there."""
+def choose(rows: Sequence[SampleRow], count: int, seed: str) -> list[SampleRow]:
+    """By chance, one of each stretch of lengths, and the longest: chunks are joined there."""
     ordered = sorted(rows, key=lambda row: row.num_tokens)
-    if len(ordered) <= count:
-        return ordered
-    return [ordered[round(place)] for place in np.linspace(0, len(ordered) - 1, count)] if count > 0 else []
+    if len(ordered) <= count or count <= 0:
+        return ordered[: max(count, 0)]
+    chance, others = random.Random(seed), ordered[:-1]
+    edges = [len(others) * number // (count - 1) for number in range(count)] if count > 1 else []
+    return [others[chance.randrange(start, end)] for start, end in itertools.pairwise(edges)] + ordered[-1:]
 
 
-def check_next_tokens(target: Path, features: FeatureSet, last_rows: dict[str, Tensor]) -> list[Check]:
+def check_next_tokens(target: Path, features: FeatureSet, rows: Sequence[SampleRow]) -> list[Check]:
     """`lm_head(final)` of every sample's last row must choose the token that the engine itself chose."""
     clock = Clock()
     try:
@@ -45,26 +50,24 @@ def check_next_tokens(target: Path, features: FeatureSet, last_rows: dict[str, T
             raise DataError(f"the head takes states of {head.shape[1]}, these have {features.manifest.hidden_size}")
     except DataError as error:
         return [Check("next_token", None, found=error.message, expected="the target's head", seconds=clock.lap())]
-    agree, ties, wrong, asked = 0, 0, [], 0
-    for row in features.rows:
-        final = last_rows.get(row.id)
-        if final is None or row.next_token is None:
-            continue
-        asked += 1
-        logits = head @ final
-        best = int(logits.argmax())
-        if best == row.next_token:
-            agree += 1
-        elif float(logits[best] - logits[row.next_token]) <= _TIE * abs(float(logits[best])):
-            ties += 1
-        else:
-            wrong.append(row.id)
+    agree, ties, wrong = 0, 0, []
+    asked = [row for row in rows if row.next_token is not None]
+    for some in (asked[at : at + _ROWS_AT_ONCE] for at in range(0, len(asked), _ROWS_AT_ONCE)):
+        finals = [features.read(features.number_of(row.id)).last_hidden_states[-1].float() for row in some]
+        for row, logits in zip(some, torch.stack(finals) @ head.T, strict=True):
+            best, theirs = float(logits.max()), float(logits[row.next_token])
+            if int(logits.argmax()) == row.next_token:
+                agree += 1
+            elif best - theirs <= _TIE * abs(best):
+                ties += 1
+            else:
+                wrong.append(row.id)
     return [
         Check(
             "next_token",
             not wrong if asked else None,
-            found=f"{agree} of {asked}" + (f", {ties} near ties" if ties else ""),
-            expected=f"{asked} of {asked}",
+            found=f"{agree} of {len(asked)}" + (f", {ties} near ties" if ties else ""),
+            expected=f"{len(asked)} of {len(asked)}",
             detail=f"differ: {', '.join(wrong[:5])}" if wrong else "head(final) chooses as the engine did",
             seconds=clock.lap(),
         )

@@ -12,10 +12,13 @@ import torch
 
 from runner import hf, verify
 from runner.conversations import Conversation
+from runner.dataset import FeatureSet
 from runner.extract.records import Records
 from runner.manifest import read_manifest, read_rows, write_set
+from runner.protocol.errors import Interrupted
 from runner.protocol.evidence import Check, Evidence
 from runner.protocol.files import read_json
+from runner.verify import extract_full, recompute
 from tests.capture.conftest import MadeSet, conversation, make_set
 
 INDICES = (2, 4, 5)
@@ -140,6 +143,67 @@ def test_bad_files_are_put_aside_for_extract_to_make_again(random_set: MadeSet) 
     truncate(random_set.file(3))
     look(random_set, "--quick", "--quarantine")
     assert not random_set.file(3).exists() and (random_set.out / "quarantine/s3.safetensors").exists()
+
+
+def test_quarantined_samples_are_made_again_and_the_set_is_proven(
+    random_set: MadeSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bit that flipped and files that changed places: named, put aside, extracted again by a server."""
+    from runner.extract.run import run
+    from tests.capture.test_extract_session import Engine, options
+
+    engine = Engine(tmp_path / "extracted")
+    monkeypatch.setattr("runner.extract.session.serve", engine.serve)
+    run(options(random_set, engine))
+    made = dataclasses.replace(random_set, out=engine.out)
+    body = bytearray(made.file(4).read_bytes())
+    body[len(body) // 2] ^= 1
+    made.file(4).write_bytes(body)
+    bodies = made.file(1).read_bytes(), made.file(2).read_bytes()
+    made.file(2).write_bytes(bodies[0])
+    made.file(1).write_bytes(bodies[1])
+    evidence = look(made, "--full", "--recompute", "0", "--quarantine")
+    assert {bad.id for bad in evidence.bad} == {"s1", "s2", "s4"}
+    engine.asked.clear()
+    run(options(random_set, engine))
+    assert dict(engine.asked) == {"s1": 1, "s2": 1, "s4": 1}
+    assert not look(made, "--full", "--recompute", "0").bad
+
+
+def test_a_full_look_that_was_cut_short_is_resumed(random_set: MadeSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, seen = extract_full._look_at, []
+
+    def until_the_fourth(features: FeatureSet, number: int, wanted: dict[str, Conversation]) -> extract_full.Look:
+        if number == 3:
+            raise Interrupted("stopped")
+        seen.append(number)
+        return read(features, number, wanted)
+
+    monkeypatch.setattr(extract_full, "_look_at", until_the_fourth)
+    with pytest.raises(Interrupted):
+        look(random_set, "--full", "--recompute", "0", "--workers", "1")
+    assert seen[:3] == [0, 1, 2]
+    grown = random_set.file(1)  # changed after it was looked at: looked at again
+    grown.write_bytes(grown.read_bytes())
+    seen.clear()
+    monkeypatch.setattr(extract_full, "_look_at", lambda f, n, w: (seen.append(n), read(f, n, w))[1])
+    assert not look(random_set, "--full", "--recompute", "0", "--workers", "1").bad
+    assert seen == [1, 3, 4]
+    seen.clear()
+    look(random_set, "--full", "--recompute", "0", "--workers", "1")
+    assert seen == [0, 1, 2, 3, 4], "a look that came to its end is no excuse for the next"
+
+
+def test_samples_to_compute_again_are_chosen_by_chance_from_all_lengths(random_set: MadeSet) -> None:
+    row = read_rows(random_set.out, random_set.manifest.samples)[0]
+    rows = [dataclasses.replace(row, id=str(length), num_tokens=length) for length in range(1, 101)]
+    chosen = {seed: [each.num_tokens for each in recompute.choose(rows, 5, seed)] for seed in "abc"}
+    assert all(lengths[-1] == 100 and lengths == sorted(lengths) for lengths in chosen.values())
+    for lengths in chosen.values():
+        assert [sum(length > edge for edge in (0, 24, 49, 74)) for length in lengths] == [1, 2, 3, 4, 4]
+    assert chosen["a"] != chosen["b"] and chosen["a"] == [each.num_tokens for each in recompute.choose(rows, 5, "a")]
+    assert [each.num_tokens for each in recompute.choose(rows, 1, "a")] == [100]
+    assert len(recompute.choose(rows, 200, "a")) == 100 and not recompute.choose(rows, 0, "a")
 
 
 # From here on the states are the target's own, by transformers: what the engine should have written.
