@@ -11,6 +11,7 @@ from runner.agent.root import PARTIAL, Root
 from runner.agent.state import look, optional
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import ProtocolError
+from runner.protocol.view import ABSENT
 
 STALE_S = 3600.0  # younger than this, something may belong to somebody who is still at work
 UNUSED_S = 14 * 86400.0  # an environment is a long download: it is kept for so long after its last use
@@ -53,7 +54,9 @@ def every_spec(root: Root) -> Iterator[Tuple[AttemptDir, Dict[str, Any], bool]]:
         if not spec:
             continue
         try:
-            over = look(attempt, spec["token"]).over
+            state = look(attempt, spec["token"])
+            given_up = state.name == ABSENT and age_s(attempt.spec) > STALE_S  # broken off before anything started
+            over = state.over or given_up
         except ProtocolError:
             over = False
         yield attempt, spec, over

@@ -1,11 +1,17 @@
 """Two bots, or two agents, on one host at once do no harm."""
 
+import os
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+
+import pytest
 
 from bot.adapters.hosts.host import AgentHost
-from bot.errors import LaunchFailed
+from bot.errors import HostUnreachable, LaunchFailed
+from runner.agent.crash import VARIABLE
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import CANCELLED, EXITED
 from tests.contract.hosts.test_host_contract import archive
@@ -40,6 +46,17 @@ def test_code_is_not_collected_under_a_launch(open_local: OpenLocal) -> None:
         spec = shell('sleep 0.5; cat "$CODE/x"', attempt=f"r1-synth-{n}", code_digest="digest", env={"CODE": "{code}"})
         if True in at_once([partial(launched, other, spec), partial(host.gc, [])]):
             assert ended(host, spec).log_tail == "1"
+
+
+def test_code_of_a_launch_that_was_broken_off_is_kept_for_a_while(open_local: OpenLocal) -> None:
+    host, doomed = open_local(), open_local(**{VARIABLE: "agent.reserved"})
+    host.ship(archive({"x": "1"}), "digest")
+    spec = shell("true", code_digest="digest")
+    with pytest.raises(HostUnreachable):
+        doomed.launch(spec, {})
+    assert host.gc([]) == []
+    os.utime(Path(host.settings.root) / "attempts" / spec.attempt / "spec.json", (0, time.time() - 7200))
+    assert host.gc([]) == ["digest"]
 
 
 def launched(host: AgentHost, spec: AttemptSpec) -> bool:
