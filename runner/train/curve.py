@@ -15,8 +15,7 @@ def draw(history: Sequence[dict[str, float]], path: Path) -> None:
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     _lines(left, history, {"loss": "training", "held_loss": "held out"})
     left.set(xlabel="optimizer step", ylabel="loss, weighted over draft steps", title="Loss")
-    last = [name for name in (history[-1] if history else {}) if name.startswith("accuracy_")]
-    names = {name: f"step {name.split('_')[1]}" for name in sorted(last)[:3]}
+    names = accuracies(history)
     held = {"held_" + name: f"{label}, held out" for name, label in names.items()}
     _lines(right, history, {**names, **held})
     right.set(xlabel="optimizer step", ylabel="agrees with the target's choice", title="Accuracy", ylim=(0, 1))
@@ -28,6 +27,12 @@ def draw(history: Sequence[dict[str, float]], path: Path) -> None:
     figure.savefig(partial, dpi=110)
     pyplot.close(figure)
     partial.replace(path)
+
+
+def accuracies(history: Sequence[dict[str, float]]) -> dict[str, str]:
+    """Figures and labels of the first three draft steps; lines that only hold held-out figures have none of them."""
+    found = {name for line in history for name in line if name.startswith("accuracy_")}
+    return {name: f"step {name.split('_')[1]}" for name in sorted(found)[:3]}
 
 
 def _lines(axes: Any, history: Sequence[dict[str, float]], names: dict[str, str]) -> None:

@@ -52,6 +52,7 @@ def work(args: argparse.Namespace) -> int:
             "speedup": 1.1,
             "identical": 4,
             "total": 4,
+            "in_words": f"With {args.steps} steps it pays.",
         }
     write_json(str(out / "result.json"), result)
     return 0

@@ -16,7 +16,7 @@ def test_from_the_plan_to_two_benchmarks_side_by_side(world: World) -> None:
     world.until_phase("done")
     world.say("bench with steps 5", thread)
     told = world.until_told("r1/done/bench/2")
-    assert "95" in told and "93" in told
+    assert "95" in told and "93" in told and "With 5 steps it pays." in told
     starts = world.starts()
     assert {stage: len(set(tokens)) for stage, tokens in starts.items()} == {
         "synth": 1, "extract": 1, "vocab": 1, "train": 1, "bench": 2,

@@ -13,6 +13,7 @@ from runner.protocol.errors import CaptureMismatch, DataError, Interrupted, NonF
 from runner.protocol.files import read_json
 from runner.protocol.status import StatusWriter
 from runner.train.checkpoints import Checkpoints
+from runner.train.curve import accuracies
 from runner.train.features import open_features
 from runner.train.loop import Loop
 from runner.train.ranks import Ranks
@@ -195,3 +196,8 @@ def spoil(features: Path, name: str, change) -> None:  # type: ignore[no-untyped
     tensors = load_file(path)
     change(tensors)
     save_file(tensors, path)
+
+
+def test_the_picture_has_accuracies_although_the_last_line_is_held_out() -> None:
+    history = [{"step": 10, "loss": 2.0, "accuracy_0": 0.1, "accuracy_1": 0.0}, {"step": 20, "held_accuracy_0": 0.1}]
+    assert accuracies(history) == {"accuracy_0": "step 0", "accuracy_1": "step 1"}

@@ -7,7 +7,8 @@ from bot.core.cards import Part, Table, Text, escape
 from bot.core.model import Attempt, StageRun
 from bot.core.summary import words
 
-_SKIPPED = ("version", "stage")
+_SKIPPED = ("version", "stage", "server_start_s", "data_wait_share", "exported_step", "restarts")
+_LONGEST = 20  # digests and paths are for the evidence and the log
 
 
 def result_parts(attempt: Attempt) -> tuple[Part, ...]:
@@ -16,17 +17,24 @@ def result_parts(attempt: Attempt) -> tuple[Part, ...]:
     if "drafted" in result and "baseline" in result:
         return bench_parts([(attempt, result)])
     told = [
-        f"{escape(key.replace('_', ' '))} *{_shown(found)}*"
+        f"{escape(_label(key))} *{_shown(key, found)}*"
         for key, found in result.items()
-        if key not in _SKIPPED and isinstance(found, int | float | str)
+        if key not in _SKIPPED and isinstance(found, int | float | str) and len(str(found)) <= _LONGEST
     ]
     return (Text(text=" · ".join(told[:12])),) if told else ()
 
 
-def _shown(found: float | str) -> str:
+def _label(key: str) -> str:
+    return f"{key.removesuffix('_s')}/s".replace("_", " ") if key.endswith("tokens_s") else key.replace("_", " ")
+
+
+def _shown(key: str, found: float | str) -> str:
     if isinstance(found, bool):
         return "yes" if found else "no"
-    return escape(found) if isinstance(found, str) else words.count(round(found, 4))
+    if isinstance(found, str):
+        return escape(found)
+    shown = {"bytes": words.size, "seconds": words.duration}.get(key)
+    return shown(found) if shown else words.count(round(found, 4))
 
 
 def bench_history(stage: StageRun) -> tuple[Part, ...]:
@@ -46,11 +54,8 @@ def bench_parts(rows: list[tuple[Attempt, dict[str, Any]]]) -> tuple[Part, ...]:
         if any(cells):
             lines.append((label, *cells))
     parts: list[Part] = [Table(header=header, rows=tuple(lines))]
-    said = rows[-1][1].get("said")
-    if isinstance(said, list):
-        parts.append(Text(text="\n".join(escape(str(item)) for item in said[:4])))
-    elif isinstance(said, str):
-        parts.append(Text(text=escape(said)))
+    if said := rows[-1][1].get("in_words"):
+        parts.append(Text(text=escape(str(said))))
     return tuple(parts)
 
 
