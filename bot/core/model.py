@@ -136,9 +136,19 @@ class StageRun:
     @property
     def evidence(self) -> dict[str, Any] | None:
         """The newest evidence of the newest work."""
-        work = self.latest("work")
-        made = [a for a in self.attempts if work and a.n == work.n and a.evidence is not None]
+        made = self._with_evidence()
         return made[-1].evidence if made else None
+
+    @property
+    def full_evidence(self) -> dict[str, Any] | None:
+        """The newest that was made when the work ended, not the quicker looks before a start; else the newest."""
+        made = self._with_evidence()
+        full = [a for a in made if a.purpose != "check"]
+        return (full or made)[-1].evidence if made else None
+
+    def _with_evidence(self) -> list[Attempt]:
+        work = self.latest("work")
+        return [a for a in self.attempts if work and a.n == work.n and a.evidence is not None]
 
 
 @dataclass(frozen=True, kw_only=True)

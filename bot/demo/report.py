@@ -28,8 +28,7 @@ def report(run: Run, starts: dict[str, int], killed: list[str], seconds: float) 
 def _stage(run: Run, stage_id: str) -> dict[str, Any]:
     stage = run.stage(stage_id)
     works = [attempt for attempt in stage.attempts if attempt.purpose == "work"]
-    full = stage.latest("verify")  # stage.evidence may be the quick look before the next start
-    evidence = (full.evidence if full else None) or stage.evidence or {}
+    evidence = stage.full_evidence or {}
     checks = [{k: check.get(k) for k in ("name", "ok", "found", "expected")} for check in evidence.get("checks") or []]
     return {
         "stage": stage_id,

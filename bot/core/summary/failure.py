@@ -55,7 +55,7 @@ def blocked_card(run: Run, attempt: Attempt, evidence: dict[str, Any] | None, pi
     if evidence is None:
         why = f"Its evidence could not be made: {_ending(attempt) if attempt.rc or attempt.why else 'none was written'}"
         return _card(run, attempt, heading, why + "\nNothing was started.", replies)
-    found = f"*{evidence_summary.brief(evidence)}*\nNothing was started."
+    found = f"{evidence_summary.brief(evidence)}\nNothing was started."
     return _card(run, attempt, heading, found, replies, evidence_summary.parts(evidence))
 
 

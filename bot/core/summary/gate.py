@@ -47,8 +47,11 @@ def _finished(run: Run, pipeline: Pipeline, gate: Gate, parts: list[Part]) -> tu
         parts.append(Text(text=f"*Waived* by {words.person(stage.waived_by)}: {escape(stage.waived_why)}"))
     if work is not None:
         parts.extend(result_parts(work))
-    if stage.evidence is not None:
-        parts.extend(evidence.parts(stage.evidence))
+    full, newest = stage.full_evidence, stage.evidence
+    if full is not None and newest is not None:
+        parts.extend(evidence.parts(full))
+        if newest is not full:
+            parts.append(Small(text=f"looked at again before the start: {evidence.brief(newest)}"))
     return (
         f"{run.id}: {after.title} finished{spent}",
         f"{run.id} {after.title} finished{spent}. Reply `continue` to start {pipeline.stage(gate.leads_to).title}.",
