@@ -1,4 +1,7 @@
-"""Takes ops/pictures/gate.png: the page of a real demo run, at the gate after extraction, in headless Chromium."""
+"""Takes ops/pictures/gate.png: the page of a real demo run, at the gate after extraction, in headless Chromium.
+
+Needs Debian's packages chromium and, for the emoji, fonts-noto-color-emoji.
+"""
 
 import argparse
 import shutil
@@ -14,7 +17,7 @@ from bot.demo.show import Show
 from bot.demo.target import make_target
 from bot.errors import BotError
 from bot.pipeline import load_pipeline
-from bot.workspace.roster import RUNS
+from bot.workspace.roster import OPERATOR, RUNS
 
 TOP = Path(__file__).resolve().parent.parent
 SETTLE_MS = 4000
@@ -28,10 +31,11 @@ def photograph(url: str, out: Path, size: str) -> None:
     """Raises BotError when there is no Chromium, or no picture came of it."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
-        raise BotError("no chromium here: apt install chromium")
+        raise BotError("no chromium here: apt install chromium fonts-noto-color-emoji")
     with tempfile.TemporaryDirectory() as profile:
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1.5"]
-        where = [f"--user-data-dir={profile}", f"--window-size={size}", f"--timeout={SETTLE_MS}", f"--screenshot={out}"]
+        where = [f"--user-data-dir={profile}", f"--window-size={size}", f"--screenshot={out}"]
+        where.append(f"--virtual-time-budget={SETTLE_MS}")
         done = subprocess.run([chromium, *flags, *where, url], capture_output=True, text=True, timeout=90)
     if not out.exists():
         raise BotError(f"no picture: {done.stderr[-500:]}")
@@ -41,7 +45,7 @@ def main() -> int:
     to = argparse.ArgumentParser(prog="ops/picture", description=__doc__)
     to.add_argument("--out", type=Path, default=TOP / "ops/pictures/gate.png", help="(default: %(default)s)")
     to.add_argument("--after", default="extract", help="the stage whose gate is shown (default: %(default)s)")
-    to.add_argument("--size", default="1360,1000", help="of the window (default: %(default)s)")
+    to.add_argument("--size", default="1500,1180", help="of the window (default: %(default)s)")
     to.add_argument("--pipeline", type=Path, default=PIPELINE)
     to.add_argument("--timeout", type=float, default=1800.0, help="seconds (default: %(default)s)")
     args = to.parse_args()
@@ -54,7 +58,7 @@ def main() -> int:
                 def look(run: Run) -> None:
                     if run.gate is not None and run.gate.after == args.after:
                         args.out.parent.mkdir(parents=True, exist_ok=True)
-                        photograph(f"{show.url}/#/{RUNS}/{show.thread(run)}", args.out, args.size)
+                        photograph(f"{show.url}/?as={OPERATOR}&still#/{RUNS}/{show.thread(run)}", args.out, args.size)
                         raise Taken
 
                 play(show, f"start {load_pipeline(args.pipeline).name}", args.timeout, at_gate=look)
