@@ -1,5 +1,6 @@
 """Specs of small attempts, and waiting for what becomes of them."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ AT_THE_GATE = 'while [ ! -e "$OUT/go" ]; do sleep 0.05; done;'
 
 def shell(script: str, attempt: str = "r1-synth-1", token: str = "", **fields: Any) -> AttemptSpec:
     """A script; it finds the attempt's data folder in $OUT."""
-    token = token or f"{attempt}.t0k3n"
+    token = token or f"{attempt}.{os.getpid()}"  # another test run on this machine has others
     env = {"OUT": "{out}", **fields.pop("env", {})}
     argv = ["sh", "-c", script]
     return AttemptSpec(attempt=attempt, run="r1", stage="synth", token=token, argv=argv, env=env, **fields)
