@@ -50,7 +50,13 @@ def launch_ranks(host: AgentHost, argv: list[str], tmp_path: Path, script: str) 
     (tmp_path / "rank.py").write_text(script)
     (tmp_path / "parent.py").write_text(PARENT)
     spec = AttemptSpec(
-        attempt="r1-train-1", run="r1", stage="train", token="ranks", argv=argv, env={"OUT": "{out}"}, out="{root}/data"
+        attempt="r1-train-1",
+        run="r1",
+        stage="train",
+        token=f"ranks.{os.getpid()}",
+        argv=argv,
+        env={"OUT": "{out}"},
+        out="{root}/data",
     )
     host.launch(spec, {})
     data = Path(host.settings.root) / "data"
