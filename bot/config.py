@@ -7,9 +7,10 @@ from typing import Literal
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bot.core.pipeline import Pipeline
+from bot.core.pipeline import Pipeline, StageSpec
 from bot.errors import ConfigError
 from bot.pipeline import load_pipeline
+from bot.slurm import SlurmHost
 from bot.yamlfile import read_yaml, validate
 
 DEFAULT_PATH = Path("pointsman.yaml")
@@ -60,6 +61,7 @@ class HostConfig(_Strict):
     secrets: list[str] = []
     env: dict[str, str] = {}
     poll_s: float = Field(5.0, gt=0)
+    slurm: SlurmHost | None = None
 
     @model_validator(mode="after")
     def _one_environment(self) -> "HostConfig":
@@ -110,8 +112,22 @@ class Config(_Strict):
                 if stage.host not in self.hosts:
                     known = ", ".join(sorted(self.hosts))
                     raise ConfigError(f"stage {stage.id} names host {stage.host}; known: {known}", pipeline.source)
+                if complaint := _slurm_complaint(stage, self.hosts[stage.host]):
+                    raise ConfigError(complaint, pipeline.source)
             found[pipeline.name] = pipeline
         return found
+
+
+def _slurm_complaint(stage: StageSpec, host: HostConfig) -> str:
+    """What does not fit between a stage and the way its host runs attempts, "" when all does."""
+    if stage.slurm is not None and host.slurm is None:
+        return f"stage {stage.id} has a `slurm` block, but host {stage.host} has none: it runs attempts by itself"
+    if host.slurm is not None and (stage.gpus or any(param.type == "gpus" for param in stage.params)):
+        return (
+            f"stage {stage.id} names GPUs by number, and on host {stage.host} Slurm hands them out: "
+            "say `slurm: { gpus_per_node: N }` instead"
+        )
+    return ""
 
 
 def load_config(path: Path) -> Config:

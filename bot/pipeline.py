@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bot.core import pipeline as core
 from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, QuietHours, StageSpec, seconds_of, tokens_of
 from bot.errors import ConfigError
+from bot.slurm import SlurmStage
 from bot.yamlfile import read_yaml, validate
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,40}$")]
@@ -157,11 +158,16 @@ class _Stage(_Strict):
     wall_s: float | None = Field(None, gt=0)
     alone: bool = False
     stall_s: float | None = Field(900, ge=30)
+    slurm: SlurmStage | None = None
 
     @model_validator(mode="after")
     def _one_command(self) -> "_Stage":
         if (self.verb is None) == (not self.command):
             raise ValueError("a stage has either `verb` or `command`")
+        if self.slurm is not None and self.slurm.srun and self.verb is not None:
+            raise ValueError("srun starts the command once a task: say a `command` that shares its work (torchrun)")
+        if self.slurm is not None and not self.slurm.srun and self.slurm.nodes * self.slurm.tasks_per_node > 1:
+            raise ValueError("more than one task needs `srun: true`, else the first node runs the command alone")
         return self
 
     def to_core(self, host: str, folder: Path = Path()) -> StageSpec:
@@ -185,6 +191,7 @@ class _Stage(_Strict):
             estimate=Estimate(**self.estimate.model_dump()),
             budget=Budget(**self.budget.model_dump()),
             wall_s=self.wall_s,
+            slurm=self.slurm.to_core() if self.slurm else None,
             alone=self.alone,
             stall_s=self.stall_s,
         )

@@ -5,10 +5,11 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from bot.adapters.hosts.slurm import SlurmHost
 from bot.adapters.slack.call import Caller
 from bot.adapters.slack.identity import check_app_token, check_channel, identify, missing_scopes
 from bot.adapters.slack.web import open_client
-from bot.cli import arguments, wiring
+from bot.cli import arguments, check_slurm, wiring
 from bot.config import Config, load_config
 from bot.core.pipeline import bytes_of
 from bot.core.summary import words
@@ -100,6 +101,7 @@ def _host(config: Config, name: str) -> Iterator[Finding]:
     host = wiring.open_hosts(config)[name]
     try:
         facts = host.poll([]).facts
+        told = list(check_slurm.look(config, name, host)) if isinstance(host, SlurmHost) else []
     except HostKeyChanged as error:
         yield Finding(
             f"host {name}", False, error.message, "compare the fingerprint with the host's own before trusting it"
@@ -111,6 +113,7 @@ def _host(config: Config, name: str) -> Iterator[Finding]:
     finally:
         host.close()
     yield from judge(config, name, facts)
+    yield from (Finding(f"host {name} {what}", ok, found, remedy) for what, ok, found, remedy in told)
 
 
 def judge(config: Config, name: str, facts: HostFacts) -> Iterator[Finding]:
@@ -121,7 +124,8 @@ def judge(config: Config, name: str, facts: HostFacts) -> Iterator[Finding]:
     stages = [s for p in config.load_pipelines().values() for s in p.stages if s.host == name]
     wanted = {gpu for s in stages for gpu in s.gpus}
     there = {gpu.index for gpu in facts.gpus}
-    yield Finding(f"host {name} GPUs", wanted <= there, gpus, f"the pipelines name GPU {sorted(wanted - there)}")
+    if config.hosts[name].slurm is None:  # else they are on its nodes, and Slurm tells of them
+        yield Finding(f"host {name} GPUs", wanted <= there, gpus, f"the pipelines name GPU {sorted(wanted - there)}")
     need = max(
         (sum(bytes_of(s, {}) for s in p.stages if s.host == name) for p in config.load_pipelines().values()), default=0
     )

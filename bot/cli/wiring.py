@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bot.adapters.hosts.factory import open_host
 from bot.adapters.hosts.host import AgentHost
-from bot.adapters.hosts.settings import HostSettings
+from bot.adapters.hosts.settings import HostSettings, SlurmSettings
 from bot.adapters.store import Store, open_store
 from bot.config import Config, HostConfig
 from bot.errors import CommandError
@@ -26,7 +26,16 @@ def host_settings(config: Config, host: HostConfig) -> HostSettings:
         identity=host.identity,
         known_hosts=host.known_hosts,
         env={},
+        slurm=slurm_settings(host),
     )
+
+
+def slurm_settings(host: HostConfig) -> SlurmSettings | None:
+    """How jobs are submitted there; None where the host runs attempts by itself."""
+    if host.slurm is None:
+        return None
+    given = host.slurm.model_dump(exclude={"checks", "options"})
+    return SlurmSettings(**given, options=tuple(host.slurm.options))
 
 
 def host_config(config: Config, name: str) -> HostConfig:

@@ -77,6 +77,19 @@ class GateSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SlurmNeeds:
+    """What a stage's Slurm job is given; see `runner.protocol.spec.SlurmTask`, which it becomes."""
+
+    partition: str = ""
+    nodes: int = 1
+    tasks_per_node: int = 1
+    cpus_per_task: int | None = None
+    gpus_per_node: int = 0
+    srun: bool = False
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class StageSpec:
     """One stage. `verb` is a runner verb; `command` is any other argv with placeholders."""
 
@@ -101,6 +114,7 @@ class StageSpec:
     wall_s: float | None = None
     alone: bool = False  # nothing else of ours runs on the host meanwhile
     stall_s: float | None = 900.0  # idle for so long, it is said to be stuck
+    slurm: SlurmNeeds | None = None
 
     def param(self, name: str) -> Param | None:
         """The setting of that name or alias."""

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 
 from bot.config import HostConfig
 from bot.core.model import Attempt, Run
-from bot.core.pipeline import Pipeline, StageSpec, Value, bytes_of, settings_of
+from bot.core.pipeline import Pipeline, SlurmNeeds, StageSpec, Value, bytes_of, settings_of
 from bot.errors import ConfigError
-from runner.protocol.spec import PLACEHOLDERS, AttemptSpec, Limits
+from runner.protocol.spec import PLACEHOLDERS, AttemptSpec, Limits, SlurmTask
 
 _NAME = re.compile(r"\{([a-z_]+(?::[a-z0-9_-]+)?)\}")
 _SOURCE = re.compile(r"\{stage:([a-z0-9_-]+)\}")
@@ -39,6 +40,7 @@ def attempt_spec(
         cwd="{code}",
         out=attempt.out if work else None,
         code_digest=digest,
+        slurm=slurm_task(stage, host, work),
         gpus=list(stage.gpus) if work else [],
         alone=stage.alone if work else None,
         inputs={**(needs or {}), **(inputs_of(run, stage) if work else {})},
@@ -63,6 +65,14 @@ def work_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) ->
         if name != "gpus":
             argv += _setting(name, setting)
     return [fill(part) for part in argv]
+
+
+def slurm_task(stage: StageSpec, host: HostConfig, work: bool) -> SlurmTask | None:
+    """The job's size; evidence is made in a job of its own size. None where the host runs attempts by itself."""
+    if host.slurm is None:
+        return None
+    needs = (stage.slurm or SlurmNeeds()) if work else host.slurm.checks.to_core()
+    return SlurmTask(**{**asdict(needs), "options": list(needs.options)})
 
 
 def inputs_of(run: Run, stage: StageSpec) -> dict[str, str]:

@@ -12,6 +12,7 @@ from runner.protocol import view
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.files import read_json, write_json
 
+SETTLED_S = 120.0  # an attempt that has ended counts as such by then, whatever its job still does
 RECORD_S = 30.0  # how long after a job's end its record may take to be seen here, over a network file system
 SUPERVISOR_S = 10.0  # what the job's supervisor gets beyond the grace: to kill, sweep and record
 SLURM_S = 10.0  # what Slurm gets after each of its own signals
@@ -31,25 +32,33 @@ def job_state(attempt: AttemptDir, token: str, started: Optional[Dict[str, Any]]
     """Raises ProtocolError. A controller that gives no answer makes the state unreachable, whatever it was."""
     record = read_json(attempt.slurm)
     ended = exits.read_exit(attempt)
-    if ended is not None and (ended["rc"] != 0 or record.get("state") is not None or started is None):
+    if ended is not None and (ended.get("cause") == exits.CANCELLED or record.get("state") is not None):
         return ending_of(started, ended, record)
     try:
         jobs = cluster_of(record).jobs(token, float(record["at_s"]))
     except Refused as error:
         return ending_of(started, ended, record) if ended else State(view.UNREACHABLE, error.message, started)
     live = [job for job in jobs if job.live]
-    if ended is not None:
-        return ending_of(started, ended, record if live else noted(attempt, record, jobs))
-    if live:
-        return living(live, started)
-    return over(attempt, record, jobs, started)
+    if ended is None:
+        return living(live, started) if live else over(attempt, record, jobs, started)
+    if live and age_s(attempt.exit) < SETTLED_S:
+        return State(view.RUNNING, "ending", started)
+    return ending_of(started, ended, record if live else noted(attempt, record, jobs))
+
+
+def age_s(path: str) -> float:
+    return time.time() - os.stat(path).st_mtime
 
 
 def ending_of(started: Optional[Dict[str, Any]], ended: Dict[str, Any], record: Dict[str, Any]) -> State:
     """By the record; a job that was preempted is not done, though its process may have ended in good order."""
-    if record.get("state") == "PREEMPTED" and ended["rc"] == 0:
-        return State(view.LOST, lost_why(record, "PREEMPTED"), started, ended)
-    return ending(started, ended)
+    state = record.get("state")
+    if state == "PREEMPTED":
+        return State(view.LOST, lost_why(record, state), started, ended)
+    found = ending(started, ended)
+    if state in _WHY and ended.get("cause") != exits.CANCELLED:
+        return found._replace(why=lost_why(record, state))
+    return found
 
 
 def cluster_of(record: Dict[str, Any]) -> Cluster:

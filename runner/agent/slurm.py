@@ -15,6 +15,7 @@ LIVE = (
 )  # fmt: skip
 _FORMAT = "%i|%T|%r|%P|%e|%j"  # the name comes last: it may hold anything
 UNREACHABLE = "unreachable"
+_SILENT = ("contact", "timed out", "connection", "not responding", "temporarily unable", "zero bytes", "network")
 
 
 class Job(NamedTuple):
@@ -85,7 +86,9 @@ class Cluster(NamedTuple):
 
     def cancel(self, name: str, *options: str) -> None:
         """End or signal our jobs of this name; that there is none is no error. Raises Refused: unreachable."""
-        self.ask(["scancel", "--quiet", "--user=%d" % os.getuid(), "--name=" + name, *options])
+        rc, _, errors = self.run(["scancel", "--user=%d" % os.getuid(), "--name=" + name, *options], ASK_S)
+        if rc != 0 and is_silence(errors):  # other complaints are of jobs that have just ended or are about to start
+            raise Refused(UNREACHABLE, "Slurm gives no answer: %s" % errors)
 
     def partitions(self) -> List[Dict[str, Any]]:
         """Name, state, nodes, CPUs a node, GPUs and whether it is the default. Raises Refused: unreachable."""
@@ -107,6 +110,11 @@ class _Look(NamedTuple):
 
 
 _kept: Dict[Cluster, _Look] = {}
+
+
+def is_silence(errors: str) -> bool:
+    """Whether a command's complaint means that the controller was not reached."""
+    return any(word in errors.lower() for word in _SILENT)
 
 
 def parse(line: str) -> Job:

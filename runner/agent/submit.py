@@ -12,7 +12,7 @@ from runner.agent.launch import begun, claim
 from runner.agent.plan import Plan, make_out, resolve
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
-from runner.agent.slurm import UNREACHABLE, Cluster
+from runner.agent.slurm import UNREACHABLE, Cluster, is_silence
 from runner.agent.state import optional
 from runner.protocol.attempt import NAME, AttemptDir
 from runner.protocol.files import sync_folder, write_bytes, write_json
@@ -20,7 +20,6 @@ from runner.protocol.spec import AttemptSpec, SlurmTask
 
 SUBMIT_S = 20.0
 SPARE_S = 120.0  # what Slurm gives beyond the attempt's own time limit: to end it in good order
-_SILENT = ("contact", "timed out", "connection", "not responding", "temporarily unable", "zero bytes", "network")
 
 
 def submit(
@@ -123,7 +122,7 @@ def hand_in(attempt: AttemptDir, cluster: Cluster, plan: Plan, given: Dict[str, 
     rc, output, errors = cluster.run(argv, SUBMIT_S, "#!/bin/sh\n%s\n" % command, plan.env)
     if rc == 0:
         return output.strip().partition(";")[0]
-    if any(word in errors.lower() for word in _SILENT):
+    if is_silence(errors):
         raise Refused(UNREACHABLE, "Slurm took no job: %s" % errors)
     os.unlink(attempt.slurm)
     raise Refused("slurm-refused", "Slurm refused the job: %s" % (errors or "sbatch ended with %d" % rc))
@@ -140,6 +139,7 @@ def options(attempt: AttemptDir, plan: Plan, given: Dict[str, Any]) -> List[str]
         "--open-mode=append",
         "--export=ALL",
         *size(task),
+        *(["--exclusive"] if spec.alone else []),
     ]
     named = {"partition": task.partition or given.get("partition"), "account": given.get("account")}
     named["qos"] = given.get("qos")

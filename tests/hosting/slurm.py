@@ -83,7 +83,11 @@ class Slurm:
         key.chmod(0o600)
         self.env = {**os.environ, "SLURM_CONF": str(self.conf)}
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def start(self) -> None:
         munge = ["--foreground", "--force", "--num-threads=2", f"--key-file={self.folder}/munge.key"]
@@ -125,14 +129,22 @@ class Slurm:
     def stop(self) -> None:
         if "slurmctld" in self.daemons:
             self.hang(False)
-            self.ask("scancel", "--signal=KILL", "--full", "--user=0")
-            self.ask("scancel", "--user=0")
-            self.until(lambda: not self.jobs(live=True), "all jobs are gone")
+            self.clear()
         for name in ("slurmd", "slurmctld", "munged"):
             self._end(name, signal.SIGTERM)
 
+    def clear(self) -> None:
+        """End every job."""
+        self.ask("scancel", "--full", "--signal=KILL", "--user=0")
+        self.ask("scancel", "--user=0")
+        self.until(lambda: not self.jobs(live=True), "all jobs are gone", 120.0)
+
     def ask(self, *argv: str) -> str:
-        done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=20, check=False)
+        """What a command says; "" when it had no answer of Slurm."""
+        try:
+            done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=20, check=False)
+        except subprocess.TimeoutExpired:
+            return ""
         return done.stdout
 
     def jobs(self, name: str = "", live: bool = False) -> list[str]:
@@ -146,7 +158,7 @@ class Slurm:
         )
 
     @staticmethod
-    def until(look: object, what: str, within_s: float = 30.0) -> None:
+    def until(look: object, what: str, within_s: float = 90.0) -> None:
         give_up_s = time.monotonic() + within_s
         while not look():  # type: ignore[operator]
             assert time.monotonic() < give_up_s, what
@@ -154,7 +166,7 @@ class Slurm:
 
     def settings(self, root: Path, **given: object) -> HostSettings:
         slurm = SlurmSettings(conf=str(self.conf), **given)  # type: ignore[arg-type]
-        return HostSettings(kind="local", root=str(root), slurm=slurm)
+        return HostSettings(kind="local", root=str(root), slurm=slurm, call_s=40.0, launch_s=150.0)
 
     def host(self, root: Path, **given: object) -> AgentHost:
         return open_host("cluster", self.settings(root, **given))

@@ -15,13 +15,18 @@ from runner.protocol.wire import Message
 
 
 class SlurmHost(AgentHost):
-    """A controller that gives no answer is as unreachable as its login node."""
+    """A controller that gives no answer is as unreachable as its login node.
+
+    What is no job (`spec.slurm` is None: preparing the host, say) runs on the login node itself.
+    """
 
     @property
     def slurm(self) -> SlurmSettings:
         return self.settings.slurm or SlurmSettings()
 
     def launch(self, spec: AttemptSpec, secrets: Mapping[str, str]) -> AttemptView:
+        if spec.slurm is None:
+            return super().launch(spec, secrets)
         given = dict(asdict(self.slurm), options=list(self.slurm.options), python=self.slurm.python)
         ask = {"op": "launch", "spec": spec.to_json(), "secrets": dict(secrets), "env": dict(self.settings.env)}
         return self._attempt(self._ask({**ask, "slurm": given}, Deadline(self.settings.launch_s), job_program()))

@@ -1,6 +1,7 @@
 """One host of each kind, each over its real transport."""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,11 @@ import pytest
 from bot.adapters.hosts import HostSettings, open_host
 from bot.adapters.hosts.embedded import embedded_route, find_sshd
 from bot.adapters.hosts.host import AgentHost
+from bot.adapters.hosts.local import LocalLink
+from bot.adapters.hosts.slurm import SlurmHost
 from bot.adapters.hosts.ssh import SshLink
+from runner.protocol.spec import AttemptSpec, SlurmTask
+from runner.protocol.view import AttemptView
 from tests.hosting.slurm import Slurm, why_not
 from tests.hosting.sshd import Sshd
 
@@ -28,6 +33,13 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     running.stop()
 
 
+class Jobs(SlurmHost):
+    """Every attempt is a job."""
+
+    def launch(self, spec: AttemptSpec, secrets: Mapping[str, str]) -> AttemptView:
+        return super().launch(dataclasses.replace(spec, slurm=SlurmTask()), secrets)
+
+
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     running = Slurm(tmp_path_factory.mktemp("slurm"))
@@ -41,7 +53,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AgentHost]:
     if request.param in ("ssh", "openssh"):
         opened = open_host("box", request.getfixturevalue("sshd").settings(request.param, root))
     elif request.param == "slurm":
-        opened = request.getfixturevalue("slurm").host(root)
+        opened = Jobs("box", LocalLink(), request.getfixturevalue("slurm").settings(root))
     elif request.param == "embedded-python":
         settings = HostSettings(kind="embedded", root=str(root))
         opened = AgentHost("box", SshLink("box", embedded_route(tmp_path / "keys", sshd="")), settings)
