@@ -28,6 +28,7 @@ hosts:
     python: python3 # 3.11 or later. What stages run with: a venv made of it by `python -m bot host setup {host}`, …
     packages: [{lists}] # … of these lists. Leave `packages` out, and stages run with `python` as it is;
     # container: [apptainer, exec, --nv, image.sif] # or behind this prefix, with the `python` in there
+    # slurm: {{ partition: gpu }} # a login node: every attempt is a job, of the size that its stage says in `slurm`
     secrets: [] # names of environment variables of the bot that stages there may get, e.g. [HF_TOKEN]
 
 pipelines:

@@ -26,7 +26,8 @@ def line(run: Run, pipeline: Pipeline, now: datetime) -> str:
         return f"{head}: {progress_line(attempt)} · {alive} on {escape(attempt.host)}{_seen(attempt)}"
     made = run.stage(run.at).evidence
     checked = f" · {evidence.brief(made)}" if made and made.get("verdict") != "proven" else ""
-    return f"{head}: {attempt.state.value}, exit code {attempt.rc}{checked}"
+    how = "adopted" if attempt.adopted else f"{attempt.state.value}, exit code {attempt.rc}"
+    return f"{head}: {how}{checked}"
 
 
 def already(run: Run, pipeline: Pipeline, now: datetime) -> str:
@@ -44,6 +45,8 @@ def _looking(run: Run, work: Attempt) -> str:
     """Exit code 0, 240/240 samples; evidence is being made, 40 % of it."""
     look = run.stage(run.at).latest()
     far = f" ({look.percent:.0f} %)" if look is not None and look is not work and look.percent is not None else ""
+    if work.adopted:
+        return f"adopted: {escape(work.adopted)} · its output is being verified{far}"
     done = progress_line(work) if work.progress else f"exit code {work.rc}"
     return f"ended with exit code {work.rc} · {done} · its output is being verified{far}"
 
