@@ -9,6 +9,7 @@ import yaml
 from bot.cli import check_slurm, wiring
 from bot.config import Config, HostConfig, load_config
 from bot.core.pipeline import Pipeline, SlurmNeeds
+from bot.core.summary.gate import estimate
 from bot.errors import ConfigError
 from bot.service.specs import attempt_spec
 from runner.protocol.spec import AttemptSpec, SlurmTask
@@ -34,6 +35,7 @@ def load(path: Path) -> tuple[Config, Pipeline]:
 def test_a_stage_says_what_its_job_is_given(tmp_path: Path) -> None:
     said = {"partition": "gpu", "nodes": 2, "gpus_per_node": 8, "srun": True, "options": ["--mem=0", "--exclusive"]}
     config, pipeline = load(write(tmp_path, {"account": "ml"}, slurm=said))
+    assert "on hpc (Slurm: 2 nodes, 8 GPUs each, partition gpu)" in estimate(pipeline.stage("train"), {})
     needs = SlurmNeeds(partition="gpu", nodes=2, gpus_per_node=8, srun=True, options=("--mem=0", "--exclusive"))
     assert pipeline.stage("train").slurm == needs
     settings = wiring.host_settings(config, config.hosts["hpc"])

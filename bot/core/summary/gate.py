@@ -42,7 +42,10 @@ def _finished(run: Run, pipeline: Pipeline, gate: Gate, parts: list[Part]) -> tu
     stage = run.stage(after.id)
     work = stage.latest("work")
     took = attempt_duration(work) if work else None
-    spent = f" in {words.duration(took)}" if took is not None else ""
+    ended = "finished" + (f" in {words.duration(took)}" if took is not None else "")
+    if work is not None and work.adopted:
+        ended = "adopted"
+        parts.append(Text(text=f"Adopted from {escape(work.host)}: {escape(work.adopted)}, in `{escape(work.out)}`"))
     if stage.state == "waived":
         parts.append(Text(text=f"*Waived* by {words.person(stage.waived_by)}: {escape(stage.waived_why)}"))
     if work is not None:
@@ -53,8 +56,8 @@ def _finished(run: Run, pipeline: Pipeline, gate: Gate, parts: list[Part]) -> tu
         if newest is not full:
             parts.append(Small(text=f"looked at again before the start: {evidence.brief(newest)}"))
     return (
-        f"{run.id}: {after.title} finished{spent}",
-        f"{run.id} {after.title} finished{spent}. Reply `continue` to start {pipeline.stage(gate.leads_to).title}.",
+        f"{run.id}: {after.title} {ended}",
+        f"{run.id} {after.title} {ended}. Reply `continue` to start {pipeline.stage(gate.leads_to).title}.",
         "continue",
     )
 
@@ -67,6 +70,18 @@ def _plan(run: Run, pipeline: Pipeline) -> str:
     return "\n".join(lines)
 
 
+def _job(spec: StageSpec) -> str:
+    """2 nodes, 8 GPUs each, partition gpu: what its Slurm job is given."""
+    if spec.slurm is None:
+        return ""
+    told = [f"{spec.slurm.nodes} nodes" if spec.slurm.nodes > 1 else "1 node"]
+    if spec.slurm.gpus_per_node:
+        told.append(f"{spec.slurm.gpus_per_node} GPUs" + (" each" if spec.slurm.nodes > 1 else ""))
+    if spec.slurm.partition:
+        told.append(f"partition {escape(spec.slurm.partition)}")
+    return f" (Slurm: {', '.join(told)})"
+
+
 def estimate(spec: StageSpec, overrides: dict[str, Value]) -> str:
     """About 1 h 52 m · 21 M tokens · 1.2 TB · on box1 (GPU 0-7)."""
     told = []
@@ -77,7 +92,7 @@ def estimate(spec: StageSpec, overrides: dict[str, Value]) -> str:
         told.append(f"{words.count(round(tokens))} tokens")
     if num_bytes := bytes_of(spec, overrides):
         told.append(words.size(num_bytes))
-    gpus = f" (GPU {','.join(map(str, spec.gpus))})" if spec.gpus else ""
+    gpus = f" (GPU {','.join(map(str, spec.gpus))})" if spec.gpus else _job(spec)
     return " · ".join([*told, f"on {escape(spec.host)}{gpus}"])
 
 

@@ -89,6 +89,7 @@ def _detail(stage: StageRun, now: datetime) -> str:
     took = attempt_duration(attempt)
     told = [
         stage.state if stage.state in ("failed", "cancelled", "waived") else "",
+        "adopted" if attempt.adopted else "",
         words.duration(took) if took else "",
     ]
     if attempt.n > 1:

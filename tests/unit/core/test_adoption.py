@@ -3,7 +3,7 @@
 import pytest
 
 from bot.core import events
-from bot.core.effects import Adopt, Launch
+from bot.core.effects import Adopt, Launch, Post
 from bot.core.errors import WrongState
 from bot.core.model import AttemptState, Phase
 from runner.protocol.view import AttemptView
@@ -21,6 +21,8 @@ def test_a_folder_is_verified_where_it_lies_and_opens_the_gate() -> None:
     story.proof()
     assert story.phase is Phase.WAITING and story.run.gate is not None and story.run.gate.before == "vocab"
     assert [stage.state for stage in story.run.stages[:3]] == ["waived", "proven", "pending"]
+    card = next(e for e in reversed(story.effects) if isinstance(e, Post) and "/gate/vocab" in e.key).card
+    assert card.title == "r1: extract adopted" and "12 GB" in repr(card.parts)
     made = story.run.stage("extract").evidence
     assert made is not None and [check["name"] for check in made["checks"]] == ["samples"]
 
