@@ -69,6 +69,8 @@ def step(run: Run, event: events.Event, pipeline: Pipeline) -> tuple[Run, tuple[
     for phases, handler in TABLE[type(event)]:
         if run.phase in phases:
             after, effects = handler(run, event, pipeline)
+            after, overtaken = waiting.overtaken(run, after, pipeline)
+            effects = (*effects, *overtaken)
             return replace(_settled(run, after, event, pipeline), version=run.version + 1), effects
     raise NotNow(f"{run.id} is {run.phase.value} at {run.at}: {type(event).__name__.lower()} changes nothing now")
 

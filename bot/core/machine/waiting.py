@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.core import events
-from bot.core.effects import Post
+from bot.core.cards import escape, say
+from bot.core.effects import Edit, Post
 from bot.core.machine.flow import Moved
 from bot.core.model import Reminder, Run
 from bot.core.pipeline import GateSpec, Pipeline
@@ -25,6 +26,17 @@ def first_reminder(run: Run, at: datetime, pipeline: Pipeline) -> Reminder | Non
     """The first reminder for what waits since `at`."""
     due = next_reminder(at, at, gate_spec(run, pipeline))
     return Reminder(since=at, next_at=due) if due else None
+
+
+def overtaken(run: Run, after: Run, pipeline: Pipeline) -> Moved:
+    """A cancel that was asked about, and not answered before what it was about came to its end: it is asked no more."""
+    asked = run.question
+    if asked is None or after.question is not asked or (after.phase is run.phase and after.at == run.at):
+        return after, ()
+    title = escape(pipeline.stage(run.at).title)
+    text = f"Nothing was cancelled: *{title}* took a turn before this was answered."
+    key = f"{run.id}/cancel/{asked.version}"
+    return replace(after, question=None), (Edit(key=f"{key}/overtaken", post=key, card=say(text)),)
 
 
 def remind(run: Run, event: events.Remind, pipeline: Pipeline) -> Moved:

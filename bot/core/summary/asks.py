@@ -61,6 +61,8 @@ def reason(intent: Intent, run: Run, pipeline: Pipeline, now: datetime, said: st
             return f"Understood: in {wait}. I start nothing by the clock; say it then, or start it now."
         case "conditional" | "timed" if intent.when is not None and run.phase in (Phase.RUNNING, Phase.VERIFYING):
             return conditional(intent, run, pipeline)
+        case "conditional" | "timed":
+            return "I cannot watch for that. Say it once it is so, or tap what is wanted now."
         case "stale_message":
             age_s = float(more.get("age_h", 0)) * 3600 or float(more.get("age_min", 0)) * 60
             return f"That was said {words.duration(age_s)} ago, while I was away. Still wanted?"

@@ -106,7 +106,9 @@ def _advance(run: Run, pipeline: Pipeline, values: dict[str, Value]) -> Button:
     chosen = " · " + words.settings(values).replace("`", "") if values else ""
     argument = _json(values) if values else ""
     click = Click(run=run.id, action="advance", version=gate.version, argument=argument)
-    return button(click, f"Start {pipeline.stage(gate.before).title}{chosen}"[:_LABEL], "primary")
+    following = pipeline.led_to(gate.before)
+    goal = following[0].title + (f", then {following[-1].title}" if len(following) > 1 else "")
+    return button(click, f"Start {goal}{chosen}"[:_LABEL], "primary")
 
 
 def _before_bench(run: Run, pipeline: Pipeline) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.core import events
-from bot.core.effects import Kill, Post
+from bot.core.effects import Edit, Kill, Post
 from bot.core.errors import WrongState
 from bot.core.machine.table import TABLE
 from bot.core.model import AttemptState, Phase
@@ -286,3 +286,16 @@ def test_every_event_is_in_the_table_and_gate_cards_name_whom_they_wait_for(stor
     story.to_gate_after_extract()
     card = next(e.card for e in reversed(story.effects) if isinstance(e, Post) and "/gate/vocab" in e.key)
     assert set(card.mentions) == {"UOWNER", "UOP"}
+
+
+def test_a_cancel_that_the_stages_end_overtook_is_asked_no_more(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.seen("running", pid=4711)
+    story.do(events.AskCancel)
+    asked = story.run.question
+    assert asked is not None
+    story.seen("exited", rc=0)
+    assert story.run.question is None
+    card = next(e for e in story.effects if isinstance(e, Edit) and e.post == f"r1/cancel/{asked.version}")
+    assert "Nothing was cancelled" in card.card.fallback
