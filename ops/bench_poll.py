@@ -24,6 +24,7 @@ from bot.adapters.hosts.connection import Connection
 from bot.adapters.hosts.deadline import Deadline
 from bot.adapters.hosts.route import dial
 from bot.adapters.hosts.settings import HostSettings
+from bot.adapters.hosts.ssh import CONNECTIONS
 from bot.adapters.hosts.sshconfig import resolve
 from ops.loopback import LoopbackSshd, free_port
 from runner.protocol.files import read_json
@@ -32,6 +33,8 @@ from runner.protocol.view import RUNNING, PollAsk
 
 SPEC = AttemptSpec(attempt="r1-train-1", run="r1", stage="train", token="bench", argv=["sleep", "3600"])
 OURS = "agent channel"
+ADDRESSES = [f"127.0.7.{n}" for n in range(1, 17)]
+HOSTS_AN_ADDRESS = CONNECTIONS  # as many connections as a bot opens to one server; the first address is for one
 TURN_S = 0.5
 
 
@@ -51,13 +54,13 @@ def main() -> int:
 
 
 def measure(folder: Path, rounds: int, hosts: int) -> dict[str, object]:
-    sshd = LoopbackSshd(folder / "sshd", "MaxStartups 400:30:800")
-    first = open_host("box", sshd.settings(folder / "root"))
+    sshd = LoopbackSshd(folder / "sshd", "MaxStartups 400:30:800", ADDRESSES)
+    first = open_host("box", sshd.settings(folder / "root", ADDRESSES[0]))
     first.launch(SPEC, {})
     try:
         found: dict[str, object] = {"start_ms": start_ms(sshd, folder), "idle": idle_cost(folder)}
         for round_trip_ms in (0, 50):
-            with delayed(sshd, round_trip_ms, hosts) as reach:
+            with delayed(sshd, round_trip_ms) as reach:
                 one, many = poll_one(reach, folder, rounds), poll_many(reach, folder, hosts, max(3, rounds // 3))
             found[f"{round_trip_ms}ms"] = {"one": one, f"{hosts} hosts": many}
         return found
@@ -71,17 +74,19 @@ Reach = Callable[[int], HostSettings]
 
 
 @contextlib.contextmanager
-def delayed(sshd: LoopbackSshd, round_trip_ms: int, hosts: int) -> Iterator[Reach]:
-    """Settings of host n, each at an address of its own, so that each counts as a server of its own."""
-    port = free_port()
-    addresses = [f"127.0.7.{n + 1}" for n in range(hosts)]
-    argv = [sys.executable, "ops/loopback.py", str(round_trip_ms / 2000), str(sshd.port), str(port)]
-    with subprocess.Popen([*argv, *addresses], stdout=subprocess.PIPE) as proxy:
+def delayed(sshd: LoopbackSshd, round_trip_ms: int) -> Iterator[Reach]:
+    """Settings of host n, behind a proxy where there is a delay."""
+    port, root = free_port(), sshd.state.parent / "root"
+
+    def reach(n: int) -> HostSettings:
+        return sshd.settings(root, ADDRESSES[1 + n // HOSTS_AN_ADDRESS], port if round_trip_ms else sshd.port)
+
+    if not round_trip_ms:
+        yield reach
+        return
+    argv = [sys.executable, "ops/loopback.py", str(round_trip_ms / 2000), str(sshd.port), str(port), *ADDRESSES]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as proxy:
         assert proxy.stdout is not None and proxy.stdout.readline() == b"up\n"
-
-        def reach(n: int) -> HostSettings:
-            return sshd.settings(sshd.state.parent / "root", addresses[n], port)
-
         try:
             yield reach
         finally:
@@ -238,7 +243,7 @@ def start_ms(sshd: LoopbackSshd, folder: Path) -> float:
     """From nothing to the first answer: connect, log in, send the agent, poll. Best of five."""
     times = []
     for _ in range(5):
-        host = open_host("box", sshd.settings(folder / "root"))
+        host = open_host("box", sshd.settings(folder / "root", ADDRESSES[0]))
         began_s = time.perf_counter()
         host.poll([])
         times.append((time.perf_counter() - began_s) * 1000)

@@ -21,33 +21,32 @@ from bot.adapters.hosts.settings import HostSettings
 class LoopbackSshd:
     """Runs until `stop`; keys and configuration lie in `state`."""
 
-    def __init__(self, state: Path, more: str) -> None:
+    def __init__(self, state: Path, more: str, addresses: list[str]) -> None:
+        """`addresses` of the loopback network: each is a server of its own for whoever connects. At most 16."""
         prepare(state)
         self.state, self.port = state, free_port()
-        lines = f"ListenAddress 127.0.0.1\nPort {self.port}\n{more}\n"
+        lines = "".join(f"ListenAddress {address}\n" for address in addresses) + f"Port {self.port}\n{more}\n"
         config = state / "sshd_config.port"
         config.write_text((state / "sshd_config").read_text() + lines)
-        self.host_key_line = " ".join((state / "known_hosts").read_text().split()[1:3])
+        key = " ".join((state / "known_hosts").read_text().split()[1:3])
+        (state / "known").write_text(f"* {key}\n")
         argv = [find_sshd(), "-D", "-f", str(config), "-E", str(state / "sshd.log")]
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
         give_up_s = time.monotonic() + 10
-        while not answers(self.port):
+        while not answers(addresses[0], self.port):
             if time.monotonic() > give_up_s:
                 raise SystemExit("sshd does not listen: " + (state / "sshd.log").read_text())
             time.sleep(0.02)
 
-    def settings(self, root: Path, address: str = "127.0.0.1", port: int | None = None) -> HostSettings:
+    def settings(self, root: Path, address: str, port: int | None = None) -> HostSettings:
         """A host at `address`, which leads here."""
-        at = port or self.port
-        known = self.state / f"known-{address}-{at}"
-        known.write_text(f"[{address}]:{at} {self.host_key_line}\n")
         return HostSettings(
             kind="ssh",
             address=f"{getpass.getuser()}@{address}",
-            port=at,
+            port=port or self.port,
             root=str(root),
             identity=str(self.state / "client_key"),
-            known_hosts=str(known),
+            known_hosts=str(self.state / "known"),
             call_s=120.0,
         )
 
@@ -66,9 +65,9 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def answers(port: int) -> bool:
+def answers(address: str, port: int) -> bool:
     with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
+        return sock.connect_ex((address, port)) == 0
 
 
 async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay_s: float) -> None:
@@ -83,8 +82,11 @@ async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, de
 
 
 async def serve(delay_s: float, target_port: int, port: int, addresses: list[str]) -> None:
+    """What comes to an address of the proxy goes on to the same address and the target's port."""
+
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", target_port)
+        address = writer.get_extra_info("sockname")[0]
+        far_reader, far_writer = await asyncio.open_connection(address, target_port)
         await asyncio.gather(pass_on(reader, far_writer, delay_s), pass_on(far_reader, writer, delay_s))
 
     server = await asyncio.start_server(connected, addresses, port)

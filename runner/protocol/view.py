@@ -1,6 +1,6 @@
 """What a poll tells of an attempt and of its host."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
 from runner.protocol.errors import ProtocolError
@@ -93,9 +93,9 @@ class HostView:
     attempts: List[AttemptView]
 
 
-def to_json(view: Any) -> Dict[str, Any]:
-    """A view as a JSON object; log bytes are left out, they travel apart."""
-    body: Dict[str, Any] = asdict(view)
+def to_json(view: AttemptView) -> Dict[str, Any]:
+    """An attempt's view as a JSON object; log bytes are left out, they travel apart."""
+    body: Dict[str, Any] = dict(vars(view))
     log = body.pop("log", None)
     if log is not None:
         body["log_bytes"] = len(log)
