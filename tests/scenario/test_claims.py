@@ -125,6 +125,18 @@ def test_a_waiver_needs_a_reason_and_an_admin_and_is_kept(room: Room) -> None:
     assert "r1-vocab-1" in room.box.works()
 
 
+def test_what_is_not_proven_can_be_left_as_it_is(room: Room) -> None:
+    room.box.proofs["extract"] = evidence("extract", ("samples", 9, 10))
+    extracting(room)
+    room.box.end("r1-extract-1")
+    room.until_phase("blocked")
+    assert room.run().reminder is not None
+    answer = room.answer(room.say("extraction done, continue"))
+    assert '"action": "retry"' in answer and '"action": "hold_next"' in answer
+    assert room.outcome(room.press("answer/", "hold_next")).startswith("done: hold")
+    assert room.run().phase is Phase.BLOCKED and room.run().reminder is None, "nobody is reminded of it any more"
+
+
 def test_who_names_the_shortfall_and_accepts_it_has_given_a_reason(room: Room) -> None:
     room.box.proofs["extract"] = evidence("extract", ("samples", 9, 10))
     extracting(room)

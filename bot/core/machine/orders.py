@@ -101,9 +101,9 @@ def hold(run: Run, order: events.Hold, pipeline: Pipeline) -> Moved:
 
 
 def keep(run: Run, order: events.Hold, pipeline: Pipeline) -> Moved:
-    """Nothing would have started; say so."""
-    text = f"{run.id} is {run.phase.value}: nothing starts without an order."
-    return run, (Post(key=f"{run.id}/hold/{run.version + 1}", card=say(text)),)
+    """Nothing would have started; say so, and remind nobody of it any more."""
+    text = f"{run.id} is {run.phase.value}: nothing starts without an order, and I do not remind of it any more."
+    return replace(run, reminder=None), (Post(key=f"{run.id}/hold/{run.version + 1}", card=say(text)),)
 
 
 def take_back(run: Run, order: events.Ordered, pipeline: Pipeline) -> Moved:

@@ -64,9 +64,9 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
         argument = f"{_current(run)}\n{_json(values)}" if values else _current(run)
         yield button(Click(run=run.id, action="bench", version=run.version, argument=argument), "Bench again")
     if "HOLD" in proposed and run.gate is None and at_work:
-        yield button(
-            Click(run=run.id, action="hold_next", version=run.version, argument=_current(run)), "Hold at the next gate"
-        )
+        yield button(_about(run, "hold_next"), "Hold at the next gate")
+    if run.phase is Phase.BLOCKED:
+        yield button(_about(run, "hold_next"), "Hold")
     if run.gate is not None and run.phase is Phase.WAITING:
         yield button(Click(run=run.id, action="hold", version=run.gate.version), "Hold")
 
