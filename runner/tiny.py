@@ -107,6 +107,8 @@ def write_kimi_k25(folder: Path, dtype: str, seed: int = 1) -> None:
         **{name: text[name] for name in ("bos_token_id", "eos_token_id", "pad_token_id")},
     }
     path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    kinds = {"image_processor_type": "Kimi_K25ImageProcessor", "video_processor_type": "Kimi_K25VideoProcessor"}
+    (folder / "preprocessor_config.json").write_text(json.dumps(kinds, indent=2) + "\n", encoding="utf-8")
 
 
 def _spread_routing(model: Any) -> None:

@@ -23,8 +23,7 @@ class Records:
     def begin(out: Path) -> "Records":
         """Forget what an earlier server told, and what it left half written."""
         shutil.rmtree(out / "capture", ignore_errors=True)
-        for left in out.glob("samples/*/.tmp-*"):
-            left.unlink()
+        sweep(out)
         return Records(out / "capture")
 
     def new(self) -> Iterator[dict[str, Any]]:
@@ -70,6 +69,12 @@ def check_captured(indices: tuple[int, ...], facts: dict[str, Any]) -> None:
             f"the loaded {facts['architecture']} captures {list(captured)}, asked for {list(indices)}",
             "SGLang's rule for this family has changed: correct the mapping of layer ids",
         )
+
+
+def sweep(out: Path) -> None:
+    """Remove what was half written when a process was killed."""
+    for left in (*out.glob(".tmp-*"), *out.glob("samples/*/.tmp-*")):
+        left.unlink(missing_ok=True)
 
 
 def free_bytes(path: Path) -> int:

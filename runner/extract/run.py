@@ -4,8 +4,9 @@ import sys
 
 from runner.extract.options import ExtractOptions
 from runner.extract.plan import Plan, make_plan
-from runner.extract.records import free_bytes
+from runner.extract.records import free_bytes, sweep
 from runner.extract.session import Session
+from runner.extract.station import clear_station
 from runner.manifest import Capture, Engine, write_set
 from runner.protocol.errors import DiskFull, ServerError
 from runner.protocol.status import Progress
@@ -16,6 +17,8 @@ from runner.stage import status, write_result
 
 def run(options: ExtractOptions) -> None:
     """Raises StageError; the samples that were finished until then are kept."""
+    sweep(options.out)
+    clear_station(options)
     plan = make_plan(options)
     meter, start_s = Meter(), 0.0
     _check_disk(options, plan)

@@ -22,14 +22,13 @@ class Station:
 def open_station(options: ExtractOptions) -> Iterator[Station | None]:
     """An empty station of this set's own, gone when the block ends; None where none was asked for.
 
-    What a killed extraction left there was never recorded, so it is thrown away. Raises DataError, DiskFull.
+    Raises DataError, DiskFull.
     """
-    if options.station is None:
+    folder = _folder(options)
+    if folder is None:
         yield None
         return
-    name = hashlib.sha256(str(options.out.absolute()).encode()).hexdigest()[:12]
-    folder = options.station / f"pointsman-{name}"
-    shutil.rmtree(folder, ignore_errors=True)
+    clear_station(options)
     try:
         folder.mkdir(parents=True)
     except OSError as error:
@@ -37,7 +36,19 @@ def open_station(options: ExtractOptions) -> Iterator[Station | None]:
     try:
         yield Station(folder, _bound(options, free_bytes(folder)))
     finally:
+        clear_station(options)
+
+
+def clear_station(options: ExtractOptions) -> None:
+    """Throw away what a killed extraction of this set left there: it was never recorded, and it takes memory."""
+    folder = _folder(options)
+    if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(options: ExtractOptions) -> Path | None:
+    name = hashlib.sha256(str(options.out.absolute()).encode()).hexdigest()[:12]
+    return options.station / f"pointsman-{name}" if options.station else None
 
 
 def _bound(options: ExtractOptions, free: int) -> int:

@@ -148,6 +148,13 @@ def _draft(draft: DraftSettings | None) -> list[str]:
     ]
 
 
+def _cores(ranks: int) -> str:
+    """SGLang's cores of each rank: "0,1|2,3". With fewer cores than ranks, ranks share them."""
+    mine = sorted(os.sched_getaffinity(0))
+    shares = [mine[rank::ranks] or [mine[rank % len(mine)]] for rank in range(ranks)]
+    return "|".join(",".join(map(str, share)) for share in shares)
+
+
 def environment(settings: ServerSettings, inherited: Mapping[str, str]) -> dict[str, str]:
     """The environment of the server's process. Plugins are found on PYTHONPATH: nothing is installed."""
     env = dict(inherited)
@@ -156,6 +163,8 @@ def environment(settings: ServerSettings, inherited: Mapping[str, str]) -> dict[
         threads = str(settings.threads or os.cpu_count() or 1)
         code.insert(0, str(PATCHES / "cpu"))
         env.update(SGLANG_USE_CPU_ENGINE="1", OMP_NUM_THREADS=threads, TORCHDYNAMO_DISABLE="1")
+        if settings.tensor_parallel > 1:  # it wants to be told when ranks outnumber the NUMA nodes
+            env.setdefault("SGLANG_CPU_OMP_THREADS_BIND", _cores(settings.tensor_parallel))
     if settings.capture is not None:
         code.insert(0, str(PATCHES / "capture"))
         env.update(

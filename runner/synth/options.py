@@ -11,8 +11,8 @@ class SynthOptions:
     """Let the target answer prompts through SGLang. Resumes; with a larger --max-samples it extends what is there."""
 
     target: Path = option("folder of the target model")
-    prompts: Path = option("JSON lines with turns, messages or prompt")
     out: Path = option("data folder to make or to extend")
+    prompts: Path | None = option("JSON lines with turns, messages or prompt; without, the target writes its own", None)
     max_samples: int = option("conversations to have in the end", 10000)
     max_new_tokens: int = option("longest answer, a turn", 2048)
     max_length: int = option("longest conversation in tokens; longer ones are dropped", 4096)

@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from runner.stage import status, tell_start, write_result
 from runner.synth.ask import Answer, Asked, ask_all
 from runner.synth.judge import Judge
 from runner.synth.options import SynthOptions
+from runner.synth.own import SAMPLING, Writer, own_prompts
 from runner.synth.prompts import Prompt, read_prompts
 from runner.synth.template import end_tokens, take_apart
 
@@ -43,7 +44,7 @@ class Account:
 def run(options: SynthOptions) -> None:
     """Raises DataError, ServerError, DiskFull, Interrupted; what was answered until then is kept."""
     options.out.mkdir(parents=True, exist_ok=True)
-    prompts, digest = read_prompts(options.prompts)
+    prompts, digest = read_prompts(options.prompts) if options.prompts else (own_prompts(options), "own")
     facts = _facts(options, digest)
     _check_identity(options, facts)
     account, judge = _read_account(options)
@@ -64,7 +65,7 @@ def _facts(options: SynthOptions, prompts_digest: str) -> dict[str, Any]:
         "model": {"path": str(options.target), "revision": identity.weights_revision(options.target)},
         "tokenizer_digest": identity.tokenizer_digest(options.target),
         "prompts_digest": prompts_digest,
-        "sampling": {name: getattr(options, name) for name in _FIXED},
+        "sampling": {name: getattr(options, name) for name in _FIXED} | ({} if options.prompts else {"own": SAMPLING}),
     }
 
 
@@ -159,18 +160,25 @@ def _asker(options: SynthOptions, server: Server) -> Callable[[Prompt], Asked]:
         **({"top_p": options.top_p} if options.temperature > 0 else {}),
     }
 
+    def ask(ids: Sequence[int], how: Mapping[str, Any] = sampling) -> Answer:
+        given = generate(server.url, ids, how, timeout_s=3600.0, partial=True)
+        output = tuple(given["output_ids"])
+        kind = given["meta_info"]["finish_reason"]["type"]
+        if kind == "stop" and output and output[-1] in how["stop_token_ids"]:
+            return Answer(output, "stop")
+        return Answer(output, "budget" if kind == "abort" else "length")
+
+    writer = None if options.prompts else Writer(tokenizer, end_ids)
+
     def work(prompt: Prompt) -> Asked:
+        if writer is not None:
+            written = writer.write(prompt, lambda ids: ask(ids, writer.sampling))
+            if isinstance(written, Asked):
+                return written
+            prompt = written
         short = dataclasses.replace(prompt, turns=prompt.turns[: options.max_turns])
-
-        def ask(ids: Sequence[int], turn: int) -> Answer:
-            given = generate(server.url, ids, sampling, timeout_s=3600.0, partial=True)
-            output = tuple(given["output_ids"])
-            kind = given["meta_info"]["finish_reason"]["type"]
-            if kind == "stop" and output and output[-1] in end_ids:
-                return Answer(output, "stop")
-            return Answer(output, "budget" if kind == "abort" else "length")
-
-        return ask_all(prompt.id, take_apart(tokenizer, short, end_ids), end_ids[0], ask, reasoning)
+        pieces = take_apart(tokenizer, short, end_ids)
+        return ask_all(prompt.id, pieces, end_ids[0], lambda ids, _turn: ask(ids), reasoning)
 
     return work
 

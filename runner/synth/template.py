@@ -43,6 +43,17 @@ def take_apart(tokenizer: Any, prompt: Prompt, end_ids: Sequence[int]) -> Pieces
     return Pieces((before[0], *(_without_end(ids, end_ids) for ids in before[1:])))
 
 
+def before_user(tokenizer: Any) -> tuple[tuple[int, ...], int]:
+    """What stands before a user's first word, and the token that ends the user's turn. Raises DataError."""
+    mark = _MARK.format("user")
+    text = tokenizer.apply_chat_template([{"role": "user", "content": mark}], tokenize=False)
+    before, found, after = text.partition(mark)
+    ends = tokenizer.encode(after, add_special_tokens=False)
+    if not found or not ends:
+        raise DataError("the chat template does not show where a user's turn ends", "give --prompts")
+    return tuple(tokenizer.encode(before, add_special_tokens=False)), int(ends[0])
+
+
 def _without_end(ids: tuple[int, ...], end_ids: Sequence[int]) -> tuple[int, ...]:
     """Earlier answers end by the end token that the target generated, or that is put there: not by another one."""
     return ids[1:] if ids and ids[0] in end_ids else ids

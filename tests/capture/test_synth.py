@@ -1,7 +1,10 @@
 """Conversations put together from template pieces and answers: masks, ends, and what is dropped."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,10 +13,12 @@ from runner.conversations import Conversation, read_conversations, write_convers
 from runner.identity import tokenizer_digest
 from runner.protocol.errors import DataError
 from runner.protocol.files import read_json
+from runner.synth import run as synth
 from runner.synth.ask import Answer, ask_all
 from runner.synth.judge import Judge, is_loop
+from runner.synth.options import SynthOptions
 from runner.synth.prompts import Prompt, read_prompts
-from runner.synth.template import end_tokens, take_apart
+from runner.synth.template import before_user, end_tokens, take_apart
 
 END = 2
 
@@ -180,3 +185,54 @@ def test_evidence_names_bad_conversations(tmp_path: Path, target: Path, tokenize
     ]
     write_conversations(tmp_path, good + bad, tokenizer_digest=tokenizer_digest(target), dropped={})
     assert look(tmp_path, target) == ("contradicted", {"loop", "again", "shifted", "empty", "outside"})
+
+
+class Speaker:
+    """Answers as scripted by what it is asked for: a user's words, or an assistant's."""
+
+    def __init__(self, tokenizer, asked: tuple[int, ...], users: Sequence[str]) -> None:
+        self._tokenizer, self._asked, self._users = tokenizer, asked, iter(users)
+        self.prompts = self.answers = 0
+
+    def __call__(self, url: str, ids: Sequence[int], sampling: Mapping[str, Any], **_: object) -> dict[str, Any]:
+        if tuple(ids) == self._asked:
+            assert sampling["temperature"] == 1.0
+            text, self.prompts = next(self._users), self.prompts + 1
+        else:
+            assert sampling["temperature"] == 0
+            text, self.answers = f"answer {self.answers}", self.answers + 1
+        output = self._tokenizer.encode(text, add_special_tokens=False)
+        return {"output_ids": [*output, END], "meta_info": {"finish_reason": {"type": "stop"}}}
+
+
+def test_the_target_writes_its_own_prompts_and_more_of_them_later(
+    target: Path, tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, end_of_turn = before_user(tokenizer)
+    assert tokenizer.decode(list(begin)) == "<|user|>" and end_of_turn == END
+    users = ["hello world", "", "fox " * 40, "lazy dog", "how are you", "where is it"]
+    speaker = Speaker(tokenizer, begin, users)
+    monkeypatch.setattr("runner.synth.run.generate", speaker)
+    monkeypatch.setattr(
+        "runner.synth.run.serve", lambda *_: contextlib.nullcontext(SimpleNamespace(url="", is_alive=True))
+    )
+
+    def run(count: int) -> list[Conversation]:
+        synth.run(SynthOptions(target=target, out=tmp_path, max_samples=count, temperature=0, in_flight=1))
+        return list(read_conversations(tmp_path))
+
+    first = run(2)
+    assert [c.id for c in first] == ["own-000000", "own-000003"]
+    messages = [{"role": "user", "content": "hello world"}, {"role": "assistant", "content": "answer 0"}]
+    rendered = tokenizer.apply_chat_template(messages, tokenize=False)
+    assert list(first[0].input_ids) == tokenizer.encode(rendered, add_special_tokens=False)
+    start, end = first[0].supervised[0]
+    assert tokenizer.decode(list(first[0].input_ids[start:end])) == "answer 0</s>"
+    assert read_json(str(tmp_path / "result.json"))["dropped"] == {"empty": 1, "loop": 1}
+    assert read_json(str(tmp_path / "manifest.json"))["sampling"]["own"]["temperature"] == 1.0
+    journal = (tmp_path / "journal.jsonl").read_bytes()
+
+    more = run(4)
+    assert more[:2] == first and [c.id for c in more[2:]] == ["own-000004", "own-000005"]
+    assert (tmp_path / "journal.jsonl").read_bytes().startswith(journal), "what was there is not touched"
+    assert speaker.prompts == 6 and speaker.answers == 4

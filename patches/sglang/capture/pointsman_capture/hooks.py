@@ -25,7 +25,7 @@ SIGNATURES = {
     READY: ("self",),
 }
 
-_is_installed = False
+_hooked_by = ""  # "plugin" or "model file"
 _capture = None  # of the scheduler's process, once it is ready and writes
 
 
@@ -33,14 +33,14 @@ def install():
     """Register the hooks. SGLang only logs what goes wrong in a plugin: so anything unknown ends the server here."""
     from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
-    if _first():
+    if _first("plugin"):
         HookRegistry.register(APPEND, _around_append, HookType.AROUND)
         HookRegistry.register(READY, _after_ready, HookType.AFTER)
 
 
 def install_in_place():
     """The same without SGLang's plugins, for a patched model file: called when the model is told what to capture."""
-    if not _first():
+    if not _first("model file"):
         return
     for target, hook in ((APPEND, _around_append), (READY, lambda original, self: _after_ready(original(self), self))):
         owner, _, name = target.rpartition(".")
@@ -56,12 +56,12 @@ def _wrapped(original, hook):
     return wrapper
 
 
-def _first():
+def _first(way):
     """Whether nothing is installed yet, and this is the SGLang that the hooks know; another one ends the server."""
-    global _is_installed
+    global _hooked_by
     from sglang.version import __version__
 
-    if _is_installed:  # the plugin was loaded, and the model file is patched as well
+    if _hooked_by:  # the plugin was loaded, and the model file is patched as well
         return False
     if __version__ != VERSION:
         refuse(f"SGLang is {__version__}, this plugin knows {VERSION}")
@@ -69,7 +69,7 @@ def _first():
         complaint = compare_signature(target, wanted)
         if complaint:
             refuse(complaint)
-    _is_installed = True
+    _hooked_by = way
     return True
 
 
@@ -113,6 +113,7 @@ def _after_ready(info, scheduler):
     folder.announce(
         engine="sglang",
         engine_version=VERSION,
+        hooked_by=_hooked_by,
         captured=captured,
         architecture=type(model).__name__,
         dtype=str(scheduler.tp_worker.model_runner.dtype).removeprefix("torch."),

@@ -32,14 +32,7 @@ class Writers:
         self._failed = False
         self._mover = None
         if settings.station is not None:
-            self._mover = Mover(
-                settings.station,
-                folder,
-                max(settings.writers, 1),
-                settings.station_bytes,
-                self._moved,
-                self._move_failed,
-            )
+            self._mover = Mover(settings, folder, self._moved, self._move_failed)
         names = [f"capture-writer-{number}" for number in range(settings.writers)]
         self._threads = [threading.Thread(target=self._work, name=name, daemon=True) for name in names]
         for thread in self._threads:
