@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,9 @@ from runner.export import to_served
 from runner.hf import import_transformers
 from runner.train.batches import Pack, Sample, read_pack
 from runner.train.config import TrainConfig
+from runner.train.graphs import Graphs
 from runner.train.layout import count_slots
+from runner.train.loop import SMALL_HIDDEN
 from runner.train.loss import ttt_loss
 from runner.train.measure import Choices, Placed, Target, place
 from runner.train.model import DraftModel
@@ -79,22 +81,24 @@ class World:
 
     def __init__(self, size: Size, supervised: float, device: torch.device, dtype: torch.dtype) -> None:
         self.size, self.device, self.dtype = size, device, dtype
-        gen = torch.Generator().manual_seed(0)
-        rand = lambda *shape: torch.randn(*shape, generator=gen)  # noqa: E731
-        self.input_ids = torch.randint(size.vocab, (size.length,), generator=gen)
+        gen = torch.Generator(device).manual_seed(0)
+        rand = lambda *shape: torch.randn(*shape, generator=gen, device=device)  # noqa: E731
+        ints = lambda below, *shape: torch.randint(below, shape, generator=gen, device=device)  # noqa: E731
+        self.input_ids = ints(size.vocab, size.length).cpu()
         self.mask = torch.zeros(size.length, dtype=torch.uint8)
         self.mask[round((1 - supervised) * size.length) :] = 1
-        self.kept = torch.randperm(size.vocab, generator=gen)[: size.draft_vocab].sort().values
-        self.embedding = rand(size.vocab, size.hidden).to(device, dtype)
-        self.head = rand(size.vocab, size.hidden).to(device, dtype)
-        self.aux = rand(size.length, 3 * size.hidden).to(dtype)
+        self.kept = torch.randperm(size.vocab, generator=gen, device=device)[: size.draft_vocab].sort().values.cpu()
+        self.embedding = rand(size.vocab, size.hidden).to(dtype)
+        self.head = rand(size.vocab, size.hidden).to(dtype)
+        self.aux = rand(size.length, 3 * size.hidden).to(dtype).cpu()
         # states that point at a token of the draft vocabulary nine times in ten, as real ones do
-        aim = torch.randint(size.vocab, (size.length,), generator=gen)
-        inside = torch.rand(size.length, generator=gen) < 0.9
-        aim[inside] = self.kept[torch.randint(size.draft_vocab, (int(inside.sum()),), generator=gen)]
+        inside = torch.rand(size.length, generator=gen, device=device) < 0.9
+        known = self.kept.to(device)[ints(size.draft_vocab, size.length)]
+        aim = torch.where(inside, known, ints(size.vocab, size.length))
         noise = 0.5 * rand(size.length, size.hidden)
-        self.last = (self.head[aim.to(device)].float().cpu() * 4 / size.hidden**0.5 + noise).to(dtype)
-        self.model = DraftModel(size.shape)
+        self.last = (self.head[aim].float() * 4 / size.hidden**0.5 + noise).to(dtype).cpu()
+        with device:
+            self.model = DraftModel(size.shape)
         self.model.reset(gen)
         self.vocab = VocabMap(self.kept.numpy(), size.vocab)
         served = to_served(dict(self.model.named_parameters()), size.shape, self.vocab)
@@ -122,40 +126,64 @@ class Ours:
         self.choices = Choices(self.head)
         self.pack: Pack = read_pack(world, [0], world.size.ttt, 0, skip_bad=False)  # type: ignore[arg-type]
         self.decay = DECAY ** torch.arange(world.size.ttt, device=world.device)
+        on_gpu = world.device.type == "cuda"
+        if on_gpu:  # as the reader does
+            pinned = {name: getattr(self.pack, name).pin_memory() for name in ("input_ids_N", "aux_NC", "last_RH")}
+            self.pack = replace(self.pack, **pinned)
+        self.rows = 16384 if on_gpu else 2048
+        small = on_gpu and world.size.hidden <= SMALL_HIDDEN
+        self.graphs = Graphs(self.model, world.size.ttt, self.rows) if small else None
 
     def place(self) -> Placed:
         return place(self.pack, self.target, self.choices, self.world.device, self.world.dtype)
 
+    def counts(self, placed: Placed) -> Tensor:
+        return count_slots(self.pack.layout.place_R, placed.teacher.kept_R, self.world.size.ttt).to(self.world.device)
+
     def loss(self) -> tuple[Tensor, Tensor]:
         """Total, and the mean of each step."""
         placed, steps = self.place(), self.world.size.ttt
-        counts = count_slots(self.pack.layout.place_R, placed.teacher.kept_R, steps).to(self.world.device)
+        counts = self.counts(placed)
         states = self.model(placed.aux_NC, placed.embeds_NH, placed.layout, steps)
-        total, sums = ttt_loss(self.model, states, placed.teacher, placed.layout, self.decay / counts, 2048)
+        total, sums = ttt_loss(self.model, states, placed.teacher, placed.layout, self.decay / counts, self.rows)
         return total, sums.loss / counts
 
     def step(self) -> None:
-        self.loss()[0].backward()
-        self.optimizer.step(LR)
+        if self.graphs:
+            self.optimizer.gradients()
+            placed = self.place()
+            self.graphs.run(placed, self.decay / self.counts(placed))
+        else:
+            self.loss()[0].backward()
+        self.optimizer.step(LR, keep_buffers=self.graphs is not None)
 
 
 class Peer:
-    """A peer's model with plain AdamW, as its own trainer runs it."""
+    """A peer's model with AdamW, as its own trainer runs it: on fp32 masters where it computes in half precision."""
 
     model: torch.nn.Module
+    world: World
 
     def loss(self) -> tuple[Tensor, Tensor]:
         raise NotImplementedError
 
     def prepare(self) -> None:
         self.parameters = [p for p in self.model.parameters() if p.requires_grad]
-        self.adam = torch.optim.AdamW(self.parameters, lr=LR, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+        self.low = self.world.dtype != torch.float32
+        self.masters = [torch.nn.Parameter(p.detach().float()) if self.low else p for p in self.parameters]
+        self.adam = torch.optim.AdamW(self.masters, lr=LR, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
 
     def step(self) -> None:
         self.loss()[0].backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
+        if self.low:
+            for master, parameter in zip(self.masters, self.parameters, strict=True):
+                master.grad, parameter.grad = parameter.grad.float() if parameter.grad is not None else None, None
+        torch.nn.utils.clip_grad_norm_(self.masters, CLIP)
         self.adam.step()
         self.adam.zero_grad(set_to_none=True)
+        if self.low:
+            with torch.no_grad():
+                torch._foreach_copy_(self.parameters, self.masters)
 
 
 class SpecForge(Peer):
@@ -299,12 +327,15 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     sides, found = {}, {}
     for name in wanted:
         with _said(name, found):
+            found[name] = {}
             sides[name] = makers[name](world)
             found[name] = {"loss_difference": _difference(name, sides[name], sides["ours"], dtype)}
     for name in list(sides):
         with _said(name, found):
             for _ in range(options.warmup):
                 sides[name].step()
+        if "error" in found[name]:
+            del sides[name]
     times = _take_turns(sides, found, options.rounds, device)
     for name, seconds in times.items():
         middle = statistics.median(seconds)
@@ -332,6 +363,15 @@ def _difference(name: str, side: Ours | Peer, ours: Any, dtype: torch.dtype) -> 
     return float(difference)
 
 
+def _held_gib(side: Any) -> float:
+    """Weights, masters and moments of a side."""
+    adam = side.optimizer.adam if isinstance(side, Ours) else side.adam
+    masters = side.optimizer.masters if isinstance(side, Ours) else side.masters
+    held = [*side.model.parameters(), *masters]
+    held += [value for state in adam.state.values() for value in state.values() if torch.is_tensor(value)]
+    return sum(size for _, size in {(t.data_ptr(), t.numel() * t.element_size()) for t in held}) / 2**30
+
+
 def _take_turns(
     sides: dict[str, Any], found: dict[str, Any], rounds: int, device: torch.device
 ) -> dict[str, list[float]]:
@@ -342,12 +382,14 @@ def _take_turns(
                 torch.cuda.synchronize()
                 torch.cuda.reset_peak_memory_stats()
                 before = torch.cuda.memory_allocated()
-            started_s = time.perf_counter()
+            clock = time.process_time if device.type == "cpu" else time.perf_counter  # a CPU has other users
+            started_s = clock()
             side.step()
             if device.type == "cuda":
                 torch.cuda.synchronize()
                 found[name]["step_gib"] = (torch.cuda.max_memory_allocated() - before) / 2**30
-            times[name].append(time.perf_counter() - started_s)
+                found[name]["held_gib"] = _held_gib(side)
+            times[name].append(clock() - started_s)
     return times
 
 
@@ -369,7 +411,9 @@ def show(found: dict[str, Any]) -> None:
             print(f"  {name:<12} {side['error']}")
             continue
         away = f", losses within {side['loss_difference']:.1e}" if side["loss_difference"] is not None else ""
-        memory = f", {side['step_gib']:.1f} GiB above its weights" if "step_gib" in side else ""
+        memory = (
+            f", {side['held_gib']:.1f} GiB held, {side['step_gib']:.1f} more in a step" if "step_gib" in side else ""
+        )
         print(f"  {name:<12} {side['ms']:8.1f} ms ({side['ms_min']:.1f} to {side['ms_max']:.1f}), "
               f"{side['tokens_s']:8.0f} tok/s{memory}{away}")  # fmt: skip
     if found["share_of_best_peer"]:

@@ -37,7 +37,10 @@ class TrainConfig:
     init_head: str = option("draft head starts as the target head's rows, or random", "none", ("none", "target"))
     init_layer: str = option("draft layer starts as the target's last layer, or random", "none", ("none", "target"))
 
-    lr: float = option("peak learning rate of AdamW", 1e-4)
+    optimizer: str = option(
+        "adamw for everything, or muon: the layer's matrices by orthogonalised momentum", "adamw", ("adamw", "muon")
+    )
+    lr: float = option("peak learning rate", 1e-4)
     min_lr_ratio: float = option("the cosine ends at lr times this", 0.0)
     warmup: float = option("share of all steps over which the learning rate rises", 0.015)
     beta1: float = option("AdamW beta1", 0.9)
@@ -48,7 +51,11 @@ class TrainConfig:
     dtype: str = option("compute in float32, or bfloat16 with float32 masters", "float32", ("float32", "bfloat16"))
     device: str = option("cpu, cuda, or auto: cuda where there is one", "auto", ("auto", "cpu", "cuda"))
     threads: int = option("CPU threads of torch (0: as it chooses)", 0)
-    compile: bool = option("compile the draft step (CUDA; the first steps are slow)", False)
+    graphs: str = option(
+        "replay a step as a CUDA graph: auto does so for small drafters, where launches bind",
+        "auto",
+        ("auto", "on", "off"),
+    )
     checkpoint_activations: bool = option(
         "make the MLP's activations again in the backward pass: a third less memory, a tenth slower", False
     )

@@ -53,7 +53,7 @@ class Layout:
     def to(self, device: torch.device) -> "Layout":
         held = {field.name: getattr(self, field.name) for field in fields(self)}
         moved = {name: value.to(device, non_blocking=True) for name, value in held.items() if torch.is_tensor(value)}
-        return replace(self, **moved)
+        return replace(self, **moved)  # type: ignore[arg-type]
 
 
 def useful_rows(loss_mask: npt.NDArray[np.uint8]) -> int:

@@ -13,8 +13,9 @@ from torch import Tensor
 from runner.protocol.errors import Interrupted, NonFiniteLoss
 from runner.protocol.status import Progress, StatusWriter
 from runner.rates import Pace
-from runner.train.batches import Pack
+from runner.train.batches import Pack, fill_packs
 from runner.train.checkpoints import Position
+from runner.train.graphs import Graphs
 from runner.train.guards import Alarm, CourseGuard, DataGuard, raise_or_say
 from runner.train.layout import count_slots
 from runner.train.loss import ttt_loss
@@ -23,6 +24,7 @@ from runner.train.optimizer import learning_rate
 from runner.train.setup import Session, resume, settings
 
 HISTORY_LINES = 1000
+SMALL_HIDDEN = 2048  # up to here a step's launches take longer than its arithmetic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,7 @@ class Loop:
         self.data_guard = DataGuard(session.weights, session.target.head)
         self.course_guard = CourseGuard()
         self.total = session.total_steps()
+        self.graphs = graphs_of(session)
         self.stopped_by = ""
         self._started_s = self._saved_s = time.monotonic()
         self._trained_before_s = self.position.trained_s
@@ -100,6 +103,8 @@ class Loop:
         """Forward, backward and update for one optimizer step's packs (this rank's share of them)."""
         session, config = self.session, self.session.config
         placed = [self.place(pack) for pack in packs]
+        if self.graphs:
+            session.optimizer.gradients()  # they must be there before a graph adds to them
         steps = config.ttt_length
         counts = sum(
             (count_slots(one.pack.layout.place_R, one.teacher.kept_R, steps) for one in placed),
@@ -111,6 +116,9 @@ class Loop:
         for one in placed:
             if one.pack.layout.num_active == 0:
                 continue
+            if self.graphs:
+                sums += self.graphs.run(one, decay / counts.clamp(min=1))
+                continue
             states = session.model(one.aux_NC, one.embeds_NH, one.layout, steps)
             loss, part = ttt_loss(
                 session.model, states, one.teacher, one.layout, decay / counts.clamp(min=1), config.loss_rows
@@ -119,7 +127,7 @@ class Loop:
             sums += part.stacked
         session.ranks.sum(sums, *session.optimizer.gradients())
         lr = learning_rate(config, self.progress(self.position.step + 1))
-        norm = session.optimizer.step(lr)
+        norm = session.optimizer.step(lr, keep_buffers=self.graphs is not None)
         return Taken(step=self.position.step + 1, lr=lr, packs=wanted, sums=sums, norm=norm)
 
     def place(self, pack: Pack) -> Placed:
@@ -181,9 +189,8 @@ class Loop:
         session, config = self.session, self.session.config
         numbers = session.held[:samples] if samples else session.held
         reader = replace(session.reader, threads=0)
-        placed = (
-            self._hold(pack) for pack in reader.packs([[n] for n in numbers[session.ranks.rank :: session.ranks.size]])
-        )
+        packs = fill_packs(numbers, session.lengths, config.pack_tokens)[session.ranks.rank :: session.ranks.size]
+        placed = (self._hold(pack) for pack in reader.packs(packs))
         sums = add_up(session.model, placed, config.ttt_length, config.loss_rows, session.ranks.device)
         session.ranks.sum(sums)
         return Measured.of(sums, config.step_decay)
@@ -258,6 +265,14 @@ class Loop:
             eta_s=self.pace.eta_s(1 - done),
             message=f"loss {line['loss']:.3f}, accuracy {line.get('accuracy_0', 0):.3f}, data wait {wait:.1%}",
         )
+
+
+def graphs_of(session: Session) -> Graphs | None:
+    """Where launches bind: a small drafter on a GPU, unless the settings say otherwise."""
+    config, hidden = session.config, session.model.shape.hidden_size
+    fits = session.ranks.device.type == "cuda" and session.dtype != torch.float32
+    wanted = config.graphs == "on" or (config.graphs == "auto" and fits and hidden <= SMALL_HIDDEN)
+    return Graphs(session.model, config.ttt_length, config.loss_rows) if wanted else None
 
 
 def _accuracies(figures: Measured) -> dict[str, float]:

@@ -43,10 +43,12 @@ class Choices:
         in any place of them."""
         if last_RH.is_cuda:
             filled = torch.nn.functional.pad(last_RH, (0, 0, 0, -len(last_RH) % ROWS_ASKED))
-            best = torch.cat([best_ids(block, self.head.full_VH) for block in filled.split(ROWS_ASKED)])
-            parts = best[: len(last_RH)].int().cpu().split(list(pack.supervised))
+            best = torch.cat([best_ids(block, self.head.full_VH) for block in torch.split(filled, ROWS_ASKED)])
+            parts = torch.split(best[: len(last_RH)].int().cpu(), list(pack.supervised))
         else:
-            parts = tuple(best_ids(rows, self.head.full_VH).int() for rows in last_RH.split(list(pack.supervised)))
+            parts = tuple(
+                best_ids(rows, self.head.full_VH).int() for rows in torch.split(last_RH, list(pack.supervised))
+            )
         self._of.update(zip(pack.numbers, parts, strict=True))
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from runner.train.config import TrainConfig
 
 EPS = 1e-8
+MOMENTUM = 0.95  # of Muon
 
 
 def learning_rate(config: TrainConfig, progress: float) -> float:
@@ -33,7 +34,10 @@ class Optimizer:
         self.low = any(p.dtype != torch.float32 for p in self.parameters)
         self.masters = [nn.Parameter(p.detach().float()) for p in self.parameters] if self.low else self.parameters
         self.fused = self.low and self.parameters[0].is_cuda
-        matrices = [m for m in self.masters if m.dim() > 1]
+        by_name = dict(zip(self.names, self.masters, strict=True))
+        layer = {name for name, master in by_name.items() if master.dim() > 1 and name != "lm_head"}
+        self.turned = layer if config.optimizer == "muon" else set()
+        matrices = [m for name, m in by_name.items() if m.dim() > 1 and name not in self.turned]
         vectors = [m for m in self.masters if m.dim() == 1]
         self.adam = torch.optim.AdamW(
             [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
@@ -42,7 +46,7 @@ class Optimizer:
             eps=EPS,
             fused=True,
         )
-        self.config = config
+        self.config, self.count = config, 0
 
     def gradients(self) -> list[Tensor]:
         """One for every parameter; zeros where nothing was supervised."""
@@ -72,35 +76,50 @@ class Optimizer:
         return cast(Tensor, norm)
 
     def _step_plain(self, gradients: list[Tensor], factor: Tensor, lr: float) -> None:
-        for master, gradient in zip(self.masters, gradients, strict=True):
-            master.grad = gradient.float()
-        if self.config.clip:
-            torch._foreach_mul_([master.grad for master in self.masters if master.grad is not None], factor)
+        for name, master, gradient in zip(self.names, self.masters, gradients, strict=True):
+            scaled = gradient.float()  # in fp32 the gradient itself, in its own memory
+            if self.config.clip:
+                scaled.mul_(factor)
+            if name in self.turned:
+                self._turn(master, scaled, lr)
+            else:
+                master.grad = scaled
         for group in self.adam.param_groups:
             group["lr"] = lr
         self.adam.step()
-        self.adam.zero_grad(set_to_none=self.low)
         if self.low:
+            self.adam.zero_grad(set_to_none=True)
             torch._foreach_copy_(list[Tensor](self.parameters), list[Tensor](self.masters))
 
     def _step_fused(self, gradients: list[Tensor], factor: Tensor, lr: float) -> None:
         from runner.train import kernels
 
         betas, decay = (self.config.beta1, self.config.beta2), self.config.weight_decay
-        for master in self.masters:
-            state = self.adam.state[master]
-            if not state:
-                state["step"] = torch.zeros(())
-                state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(master), torch.zeros_like(master)
-            state["step"] += 1
-        count = int(self.adam.state[self.masters[0]]["step"])
-        corrections = [1 - beta**count for beta in betas]
+        self.count += 1
+        corrections = [1 - beta**self.count for beta in betas]
         rest = [torch.tensor([lr, 1 - lr * share, *corrections]) for share in (decay, 0.0)]
         scalars = [torch.cat([factor[None], values.to(factor.device, non_blocking=True)]) for values in rest]
-        for master, weight, gradient in zip(self.masters, self.parameters, gradients, strict=True):
+        for name, master, weight, gradient in zip(self.names, self.masters, self.parameters, gradients, strict=True):
+            if name in self.turned:
+                self._turn(master, gradient.float() * factor, lr)
+                weight.copy_(master)
+                continue
             state = self.adam.state[master]
+            if not state:
+                state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(master), torch.zeros_like(master)
+            state["step"] = torch.tensor(float(self.count))
             which = scalars[0] if master.dim() > 1 else scalars[1]
             kernels.adamw(master, weight, gradient, state["exp_avg"], state["exp_avg_sq"], which, *betas, EPS)
+
+    def _turn(self, master: Tensor, gradient: Tensor, lr: float) -> None:
+        """Muon (Jordan 2024): Nesterov momentum, orthogonalised, at the size that AdamW's updates have."""
+        state = self.adam.state[master]
+        if not state:
+            state["exp_avg"] = torch.zeros_like(master)
+        state["exp_avg"].lerp_(gradient, 1 - MOMENTUM)
+        update = orthogonal(gradient.lerp(state["exp_avg"], MOMENTUM))
+        master.mul_(1 - lr * self.config.weight_decay)
+        master.add_(update, alpha=-lr * 0.2 * math.sqrt(max(master.shape)))
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Everything that a resume needs, by name: masters and both moments, and the step count."""
@@ -115,11 +134,21 @@ class Optimizer:
         """Take back what `tensors()` gave. Raises KeyError for a missing name."""
         for name, master in zip(self.names, self.masters, strict=True):
             master.copy_(tensors[f"model.{name}"])
-            if f"adam.step.{name}" in tensors:
-                self.adam.state[master] = {
-                    "step": tensors[f"adam.step.{name}"].to("cpu" if self.fused else master.device),
-                    "exp_avg": tensors[f"adam.exp_avg.{name}"].to(master.device),
-                    "exp_avg_sq": tensors[f"adam.exp_avg_sq.{name}"].to(master.device),
-                }
+            for key in ("exp_avg", "exp_avg_sq", "step"):
+                if f"adam.{key}.{name}" in tensors:
+                    value = tensors[f"adam.{key}.{name}"]
+                    self.adam.state[master][key] = value.to("cpu" if key == "step" and self.fused else master.device)
+                    self.count = max(self.count, int(value)) if key == "step" else self.count
         if self.low:
             torch._foreach_copy_(list[Tensor](self.parameters), list[Tensor](self.masters))
+
+
+def orthogonal(matrix: Tensor) -> Tensor:
+    """The nearest matrix with equal singular values, roughly: five quintic Newton-Schulz steps in bf16 on a GPU."""
+    x = matrix.to(torch.bfloat16) if matrix.is_cuda else matrix
+    x = x.t() if matrix.shape[0] > matrix.shape[1] else x
+    x = x / (torch.linalg.vector_norm(x) + 1e-7)
+    for _ in range(5):
+        a = x @ x.t()
+        x = torch.addmm(x, torch.addmm(a, a, a, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
+    return (x.t() if matrix.shape[0] > matrix.shape[1] else x).to(matrix.dtype)

@@ -39,6 +39,7 @@ FIXED = (
     "rope",
     "init_head",
     "init_layer",
+    "optimizer",
     "lr",
     "min_lr_ratio",
     "warmup",

@@ -17,6 +17,8 @@ from runner.train.norm import norm_backward, norm_forward
 from runner.train.pointwise import add_embedded, rotate, swiglu, swiglu_backward
 from runner.train.shape import DraftShape
 
+ROWS = 4096  # of a matrix that is summed in fp32
+
 
 class LayerWeights(NamedTuple):
     """Of the draft model, all but norm and head."""
@@ -152,16 +154,14 @@ class Unrolled:
         kind = torch.promote_types(torch.float32, self.aux.dtype)
         d_k0, d_v0 = (new(layout.num_rows, *heads, dtype=kind) for _ in "kv")
         d_own = [new(self.steps - 1, layout.num_active, *heads, dtype=kind) for _ in "kv"]
-        d_hidden, d_middle = torch.empty_like(self.states), torch.empty_like(self.states)
+        d_hidden, d_middle = d_states_KAH, torch.empty_like(self.states)
         d_hidden_norm, d_post_norm = new(self.states.shape[2]), new(self.states.shape[2])
         mlp = (torch.zeros_like(w.gate_up), torch.zeros_like(w.down)) if self.recompute else None
         carried: Tensor | None = None
         for step in reversed(range(self.steps)):
             done = self.done.pop()
-            if carried is None:
-                d_hidden[step] = d_states_KAH[step]
-            else:
-                torch.add(d_states_KAH[step], carried, out=d_hidden[step])
+            if carried is not None:
+                d_hidden[step] += carried
             d_gate_up = self._mlp_backward(step, d_hidden[step], mlp)
             through, d_weight = norm_backward(
                 torch.mm(d_gate_up, w.gate_up), done.middle, w.post_norm, done.middle_inverse
@@ -214,29 +214,32 @@ class Unrolled:
             torch.mm(d_kv0_NW, w.qkv_hidden[q_width:]), self.state, w.hidden_norm, self.state_inverse
         )
         d_state.index_add_(0, layout.active_A, carried)
+        d_down = mlp[1] if mlp else _product(d_hidden, self.product)
+        d_gate_up = mlp[0] if mlp else _product(self.gate_up, self.middle_normed)
+        d_o = _product(d_middle, self.attended)
+        del d_hidden, d_middle, self.product, self.gate_up, self.middle_normed, self.attended, self.states
         d_qkv_hidden = torch.empty_like(w.qkv_hidden)
         _product(self.qkv[:, :, :q_width], self.normed, out=d_qkv_hidden[:q_width])
         torch.mm(d_kv0_NW.t(), self.state_normed, out=d_qkv_hidden[q_width:])
         if self.steps > 1:
             d_qkv_hidden[q_width:] += _product(self.qkv[1:, :, q_width:], self.normed[1:])
-        d_input_norm, d_qkv_embed = self._embedding_gradients(add_embedded(self.qkv, d_kv0_NW, layout))
+        d_embedded = add_embedded(self.qkv, d_kv0_NW, layout)
+        del self.qkv, self.normed
+        d_input_norm, d_qkv_embed = self._embedding_gradients(d_embedded)
         return LayerWeights(
-            fc=torch.mm(d_state.t(), self.aux),
-            input_norm=d_input_norm,
-            hidden_norm=d_hidden_norm + d_weight,
-            qkv_embed=d_qkv_embed,
-            qkv_hidden=d_qkv_hidden,
-            o=_product(d_middle, self.attended),
-            post_norm=d_post_norm,
-            gate_up=mlp[0] if mlp else _product(self.gate_up, self.middle_normed),
-            down=mlp[1] if mlp else _product(d_hidden, self.product),
-        )
+            fc=torch.mm(d_state.t(), self.aux), input_norm=d_input_norm, hidden_norm=d_hidden_norm + d_weight,
+            qkv_embed=d_qkv_embed, qkv_hidden=d_qkv_hidden, o=d_o, post_norm=d_post_norm, gate_up=d_gate_up,
+            down=d_down,
+        )  # fmt: skip
 
     def _embedding_gradients(self, d_embedded: Tensor) -> tuple[Tensor, Tensor]:
         """Of input norm and projection. Both follow from one product with the embedding *before* the norm's weight."""
         plain = torch.mm(d_embedded.t(), self.embeds)
-        d_norm = torch.linalg.vecdot(plain.float(), self.weights.qkv_embed.float(), dim=0)
-        return d_norm.to(plain.dtype), plain * self.weights.input_norm
+        d_norm = sum(
+            torch.linalg.vecdot(part.float(), weight.float(), dim=0)
+            for part, weight in zip(torch.split(plain, ROWS), torch.split(self.weights.qkv_embed, ROWS), strict=True)
+        )
+        return torch.as_tensor(d_norm).to(plain.dtype), plain.mul_(self.weights.input_norm)
 
 
 def _attention_of(weight: Tensor) -> Any:

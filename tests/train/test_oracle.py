@@ -9,9 +9,10 @@ import torch
 
 from runner.export import from_served, to_served
 from runner.train.batches import Sample, read_pack
+from runner.train.graphs import Graphs
 from runner.train.layout import count_slots
 from runner.train.loss import ttt_loss
-from runner.train.measure import Choices, Target, place
+from runner.train.measure import Choices, Placed, Target, place
 from runner.train.model import DraftModel
 from runner.train.rope import frequencies
 from runner.train.shape import DraftShape, Rope
@@ -119,13 +120,15 @@ class World:
             last=talk.last,
         )
 
-    def fast(self, rows: int = 7):
-        """Loss, step means and sums of the packed path; gradients are left in the model."""
+    def placed(self) -> Placed:
         pack = read_pack(self, range(len(self.talks)), self.case.ttt, 0, skip_bad=False)  # type: ignore[arg-type]
         head = TargetHead.make(self.head, self.kept)
-        placed = place(
-            pack, Target(embedding_VH=self.embedding, head=head), Choices(head), torch.device("cpu"), torch.float32
-        )
+        target = Target(embedding_VH=self.embedding, head=head)
+        return place(pack, target, Choices(head), torch.device("cpu"), torch.float32)
+
+    def fast(self, rows: int = 7):
+        """Loss, step means and sums of the packed path; gradients are left in the model."""
+        placed = self.placed()
         counts = count_slots(placed.pack.layout.place_R, placed.teacher.kept_R, self.case.ttt)
         weights = 0.8 ** torch.arange(self.case.ttt) / counts.clamp(min=1)
         states = self.model(placed.aux_NC, placed.embeds_NH, placed.layout, self.case.ttt)
@@ -172,6 +175,31 @@ def test_activations_made_again_give_the_same_gradients() -> None:
     assert close(world.fast()[0].detach(), again.fast()[0].detach())
     for (name, kept), made in zip(world.model.named_parameters(), again.model.parameters(), strict=True):
         assert kept.grad is not None and made.grad is not None and close(kept.grad, made.grad), name
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("pack of odd lengths", 20), ("shorter than ttt_length", 1), ("nothing supervised beside something", 20)],
+)
+def test_a_pack_filled_up_to_a_size_gives_the_same_gradients(name: str, start: int) -> None:
+    """Twice over the same buffers, first with another pack's numbers in them: what is left of it weighs nothing."""
+    world, filled = World(CASES[name]), World(CASES[name])
+    _, sums = world.fast()
+    longer = World(Case((40, 9), (((start, 40),), ((1, 9),)), ttt=filled.case.ttt), seed=5)
+    for shared in ("head", "kept", "embedding"):
+        setattr(longer, shared, getattr(filled, shared))
+    placed, other = filled.placed(), longer.placed()
+    weights = 0.8 ** torch.arange(filled.case.ttt) / sums.kept.clamp(min=1)
+    graphs = Graphs(filled.model, filled.case.ttt, loss_rows=7)
+    for parameter in filled.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    graphs.run(other, weights)
+    assert len(graphs.buffers) == 1
+    for parameter in filled.model.parameters():
+        parameter.grad.zero_()
+    assert close(graphs.run(placed, weights), sums.stacked) and len(graphs.buffers) == 1
+    for (name, plain), made in zip(world.model.named_parameters(), filled.model.parameters(), strict=True):
+        assert close(plain.grad, made.grad), name
 
 
 MISTAKES = (
