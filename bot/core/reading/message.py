@@ -18,6 +18,7 @@ from bot.core.reading.settings import Setting
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 
 _RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
+_LOOKING = frozenset({"checking", "looking"})
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
 
@@ -157,7 +158,7 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "chained", _other_orders(message)
     yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
     yield "unclear", _contradicts_itself(message)
-    yield "precondition", message.has(Tag.BUT) and not _but_sets(message)
+    yield "precondition", (message.has(Tag.BUT) and not _but_sets(message)) or _still_at_it(message)
     yield "unclear", not all(understood(clause) for clause in message.clauses)
 
 
@@ -212,6 +213,14 @@ def _milestone(message: Message) -> bool:
 
 def _pairs(items: Collection[Item]) -> Iterable[tuple[Item, Item]]:
     return itertools.pairwise(items)
+
+
+def _still_at_it(message: Message) -> bool:
+    """ "checking, continue": who looks has not seen yet; other than "looking fine"."""
+    return any(
+        first.text in _LOOKING and not (second is not None and second.has(Tag.GOOD, Tag.PRAISE))
+        for first, second in itertools.zip_longest(message.items, message.items[1:])
+    )
 
 
 def _against_emoji(message: Message) -> bool:

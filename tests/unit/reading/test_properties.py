@@ -1,5 +1,6 @@
 """What holds for any text: quoted, negated and questioned orders don't act, and looks don't matter."""
 
+import itertools
 import json
 from collections.abc import Callable
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.core.reading import Context, Intent, Kind, read
+from bot.core.reading import ACTIONS, Context, Intent, Kind, read
 from bot.core.reading.fixtures import FIXTURES
 from bot.core.reading.score import Labelled
 from tests.unit.reading.corpora import labelled
@@ -27,6 +28,9 @@ ORDERS = [
     "extraction done",
 ]
 CORPUS = [*labelled("messages.tsv"), *labelled("unseen.tsv")[::20]]
+
+EVERY = [*labelled("messages.tsv"), *labelled("unseen.tsv")]
+ACTION_NAMES = frozenset(kind.value for kind in ACTIONS)
 
 bounded = settings(max_examples=25, derandomize=True, deadline=None, database=None)
 contexts = st.sampled_from(ALL).map(FIXTURES.__getitem__)
@@ -143,3 +147,40 @@ def test_every_intent_is_plain_json() -> None:
             assert isinstance(intent, Intent)
             assert intent.rule
             assert json.loads(json.dumps(intent.as_json()))["kind"] == intent.kind.value
+
+
+FORMS = ["{hold}\n{go}", "{go}\n{hold}", "{hold}, {go}", "{go}, {hold}", "{go} {hold}", "{go}. {hold}."]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_order_beside_a_word_that_holds_never_acts(form: str) -> None:
+    context = FIXTURES["G1"]
+    holds = [line.text for line in EVERY if line.code == "G1" and line.intents == ("HOLD",)]
+    said = [form.format(hold=hold, go=go) for hold in holds for go in ("continue", "start training")]
+    assert len(said) > 400
+    assert [text for text in said if any(intent.acts for intent in read(text, context))] == []
+
+
+MANNERS = [
+    "{} please",
+    "hey team, {}",
+    "{}, thanks",
+    "{} 🚀",
+    "so {}",
+    "{} now",
+    "{}!!",
+    "btw {}",
+    "{} :)",
+    "_{}_",
+    "{}\nthanks",
+]
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_manners_make_no_order_of_what_is_none(manner: str) -> None:
+    harmless = [line for line in EVERY if not {*line.intents, *itertools.chain(*line.also)} & ACTION_NAMES]
+    harmless = [line for line in harmless if not line.text.startswith((">", "&gt;"))]  # a quote begins its line
+    assert len(harmless) > 1000
+    for line in harmless[::3]:
+        reading = read(manner.format(line.text), FIXTURES[line.code])
+        assert not any(intent.acts for intent in reading), (line.text, line.code)
