@@ -426,7 +426,7 @@ CHATTER = """
     |love|lunch|made|meet|meeting|meetings|might|mind|month|movie|much|music|need|new|news|night|office
     |old|only|open|order|other|out|own|part|party|past|paste|pay|people|person|phone|pizza|plan|plane
     |play|plots|point|pose|post|pr|pull|push|put|rain|ran|real|retro|review|room|rub|rum|sad|sage|save
-    |scream|send|share|ship|shop|should've|show|side|sit|sleep|slot|smart|snack|soccer|sold|song|speed
+    |scream|seed|seeds|send|share|ship|shop|should've|show|side|sit|sleep|slot|smart|snack|soccer|sold|song|speed
     |sport|stand|star|stark|stars|starts|stat|state|stay|step|still|stock|stop sign|story|street|stuff
     |sun|table|take|talk|tall|tea|team|thing|ticket|told|took|town|trail|train station|trains|trait
     |travel|trip|true|try|two|vacation|waist|walk|wall|want|war|warm|waste|watch|water|watts|weather

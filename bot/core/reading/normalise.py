@@ -34,6 +34,7 @@ _STRUCK = re.compile(r"(?<![^\W_])(?<!~)~(?=\S)([^~\n]*\S)~(?![^\W_])(?!~)")
 _LINK = re.compile(r"<(?:https?|mailto|tel|ftp):[^<>]*>|\b(?:https?://|www\.)[^\s<>]+")
 _MENTION = re.compile(r"<(@|#|!)([^<>|\s]+)(?:\|[^<>]*)?>")
 _MARKUP = re.compile(r"(?<![\w*_])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_])|`+")
+_WITH = re.compile(r"(?<!\w)[wW]/(?=\s|\d)")
 _SIGNATURE = re.compile(
     r" *(?:sent|gesendet|envoyé|enviado) +(?:from|with|via|von|de|desde) +(?:my|meinem|mon|mi) +\w+(?:[^\w?]|:\w+:)*\Z",
     re.IGNORECASE,
@@ -72,7 +73,7 @@ def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
     text, quoted = _drop_quotes(text)
     text = unicodedata.normalize("NFC", text.translate(_SINGLETONS)).translate(_TABLE)
     cased = text.replace("`", "").strip()
-    text = _MARKUP.sub("", text)
+    text = _WITH.sub("with ", _MARKUP.sub("", text))
     return Cleaned(
         text=text.lower(),
         cased=cased,

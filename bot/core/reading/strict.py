@@ -68,7 +68,7 @@ def _run_of(named: str | None, context: Context) -> tuple[RunView | None, Intent
         return run, None if run else _ask("unknown_run", context)
     if len(context.runs) == 1:
         return context.runs[0], None
-    return None, _ask("which_run" if context.runs else "nothing_waiting", context)
+    return None, _ask("name_the_run" if context.runs else "nothing_waiting", context)
 
 
 def _ask(why: str, context: Context, run: RunView | None = None) -> Intent:

@@ -39,6 +39,7 @@ REASONS: dict[str, str] = {
     "already_running": "The stage that uses this value has started already.",
     # which run
     "which_run": "More than one run could be meant.",
+    "name_the_run": "More than one run could be meant, and this order is read whole or not at all.",
     "unknown_run": "There is no run of that name here.",
     "thread_names_other_run": "The thread is of one run, the text names another.",
     "not_addressed": "It was neither said in a run's thread nor to the bot.",

@@ -64,7 +64,7 @@ def told_to_stay(moment: Moment) -> Answer:
     return hold(moment) if plain else None
 
 
-_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT)
+_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT)
 
 
 def _leads(clause: Clause) -> bool:
