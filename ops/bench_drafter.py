@@ -196,14 +196,14 @@ def acceptance(drafter: Drafter, asked: Sequence[Asked], steps: int) -> dict[str
 class Timed(Loop):
     """The loop with the time of its epochs taken apart from measuring and saving."""
 
-    trained_alone_s = 0.0
+    epoch_s: tuple[float, ...] = ()
 
     def run_epoch(self, steps: Sequence[list[list[int]]]) -> None:
         started_s = time.perf_counter()
         super().run_epoch(steps)
         if self.session.ranks.device.type == "cuda":
             torch.cuda.synchronize()
-        self.epoch_s = [*getattr(self, "epoch_s", []), time.perf_counter() - started_s]
+        self.epoch_s = (*self.epoch_s, time.perf_counter() - started_s)
 
 
 def train_one(

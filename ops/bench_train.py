@@ -31,7 +31,7 @@ from runner.train.config import TrainConfig
 from runner.train.graphs import Graphs
 from runner.train.layout import count_slots
 from runner.train.loop import SMALL_HIDDEN
-from runner.train.loss import ttt_loss
+from runner.train.loss import rows_at_once, ttt_loss
 from runner.train.measure import Choices, Placed, Target, place
 from runner.train.model import DraftModel
 from runner.train.optimizer import Optimizer
@@ -130,7 +130,7 @@ class Ours:
         if on_gpu:  # as the reader does
             pinned = {name: getattr(self.pack, name).pin_memory() for name in ("input_ids_N", "aux_NC", "last_RH")}
             self.pack = replace(self.pack, **pinned)
-        self.rows = 16384 if on_gpu else 2048
+        self.rows = rows_at_once(0, self.model)
         small = on_gpu and world.size.hidden <= SMALL_HIDDEN
         self.graphs = Graphs(self.model, world.size.ttt, self.rows) if small else None
 

@@ -24,23 +24,24 @@ Keys = tuple[Tensor, Tensor, Tensor, Tensor]
 def attend(q_AHD: Tensor, keys: Keys, layout: Layout, out_AHD: Tensor) -> list[Tensor]:
     """Attend from the active slots of one step, into `out`. RoPE is already in q and k.
 
-    Returns the weights for the backward pass: on a CPU memory is cheaper than computing them again.
+    Returns the weights for the backward pass, those of the own slots first: on a CPU memory is cheaper than
+    computing them again.
     """
     k0, v0, own_k, own_v = keys
     groups, dim = k0.shape[1], q_AHD.shape[2]
     q_GRAD = _by_group(q_AHD * (1 / math.sqrt(dim)), groups)  # heads that share keys are one taller matrix
-    own_scores = [(q_GRAD * _one_head(k)).sum(-1) for k in own_k]
+    own_weights = [(q_GRAD * _one_head(k)).sum(-1) for k in own_k]  # scores as yet
     out = torch.empty_like(q_GRAD)
     kept = []
     for first, end, key, key_end in _blocks(layout):
-        weights, own_weights = _block_weights(q_GRAD, k0, own_scores, (first, end, key, key_end))
-        block = torch.matmul(weights, v0[key:key_end].transpose(0, 1)).view(groups, -1, end - first, dim)
-        for weight, value in zip(own_weights, own_v, strict=True):
-            block.addcmul_(weight[..., None], _one_head(value)[:, :, first:end])
-        out[:, :, first:end] = block
-        kept += [weights, *own_weights]
+        weights = _block_weights(q_GRAD, k0, own_weights, (first, end, key, key_end))
+        block = torch.matmul(weights, v0[key:key_end].transpose(0, 1))
+        out[:, :, first:end] = block.view(groups, -1, end - first, dim)
+        kept.append(weights)
+    for weight, value in zip(own_weights, own_v, strict=True):
+        out.addcmul_(weight[..., None], _one_head(value))
     out_AHD.view(-1, groups, q_GRAD.shape[1], dim).copy_(out.permute(2, 0, 1, 3))
-    return kept
+    return [*own_weights, *kept]
 
 
 def attend_backward(
@@ -49,32 +50,28 @@ def attend_backward(
     """The gradient of q; those of the keys and values add to `d_keys`. `out`, `kept`: what `attend` made."""
     k0, v0 = keys[:2]
     dk0, dv0, d_own_k, d_own_v = d_keys
-    own_k, own_v = [_one_head(k) for k in keys[2]], [_one_head(v) for v in keys[3]]
-    steps, groups, dim = len(own_k), k0.shape[1], q_AHD.shape[2]
+    groups, dim = k0.shape[1], q_AHD.shape[2]
     q_GRAD, grad_GRAD = _by_group(q_AHD * (1 / math.sqrt(dim)), groups), _by_group(grad_AHD, groups)
+    # softmax backward over both kinds of keys: ds = p (dp - sum p dp), and that sum is what the output says of it
+    total_GRA = torch.linalg.vecdot(grad_GRAD, _by_group(out_AHD, groups))
     dq = torch.empty_like(q_GRAD)
-    own_dweights = [(grad_GRAD * v).sum(-1) for v in own_v]
-    for number, (first, end, key, key_end) in enumerate(_blocks(layout)):
-        weights, *own_weights = kept[number * (steps + 1) : (number + 1) * (steps + 1)]
-        rows = slice(first, end)
-        grad_block = grad_GRAD[:, :, rows].reshape(groups, -1, dim)
+    steps = len(keys[2])
+    for weights, (first, end, key, key_end) in zip(kept[steps:], _blocks(layout), strict=True):
+        grad_block = grad_GRAD[:, :, first:end].reshape(groups, -1, dim)
         dv0[key:key_end] += torch.matmul(weights.transpose(1, 2), grad_block).transpose(0, 1)
-        dweights = torch.matmul(grad_block, v0[key:key_end].permute(1, 2, 0))
-        # softmax backward over both kinds of keys: ds = p (dp - sum p dp)
-        total = torch.linalg.vecdot(weights, dweights).view(groups, -1, end - first)
-        for weight, dweight in zip(own_weights, own_dweights, strict=True):
-            total.addcmul_(weight, dweight[:, :, rows])
-        dscores = dweights.sub_(total.view(groups, -1, 1)).mul_(weights)
-        dq_block = torch.matmul(dscores, k0[key:key_end].transpose(0, 1)).view(groups, -1, end - first, dim)
-        q_block = q_GRAD[:, :, rows].reshape(groups, -1, dim)
+        dscores = torch.matmul(grad_block, v0[key:key_end].permute(1, 2, 0))
+        dscores.sub_(total_GRA[:, :, first:end].reshape(groups, -1, 1)).mul_(weights)
+        block = torch.matmul(dscores, k0[key:key_end].transpose(0, 1))
+        dq[:, :, first:end] = block.view(groups, -1, end - first, dim)
+        q_block = q_GRAD[:, :, first:end].reshape(groups, -1, dim)
         dk0[key:key_end] += torch.matmul(dscores.transpose(1, 2), q_block).transpose(0, 1)
-        for step in range(steps):
-            weight = own_weights[step]
-            dscore = (own_dweights[step][:, :, rows] - total).mul_(weight)
-            dq_block.addcmul_(dscore[..., None], own_k[step][:, :, rows])
-            d_own_k[step, rows] += (dscore[..., None] * q_GRAD[:, :, rows]).sum(1).transpose(0, 1)
-            d_own_v[step, rows] += (weight[..., None] * grad_GRAD[:, :, rows]).sum(1).transpose(0, 1)
-        dq[:, :, rows] = dq_block
+    for step in range(steps):
+        weight, k, v = kept[step], _one_head(keys[2][step]), _one_head(keys[3][step])
+        dscore = (grad_GRAD * v).sum(-1).sub_(total_GRA).mul_(weight)
+        dq.addcmul_(dscore[..., None], k)
+        for repeat in range(q_GRAD.shape[1]):
+            d_own_k[step].transpose(0, 1).addcmul_(dscore[:, repeat, :, None], q_GRAD[:, repeat])
+            d_own_v[step].transpose(0, 1).addcmul_(weight[:, repeat, :, None], grad_GRAD[:, repeat])
     return _by_slot(dq.mul_(1 / math.sqrt(dim)))
 
 
@@ -107,18 +104,18 @@ def _one_head(x_AGD: Tensor) -> Tensor:
 
 def _block_weights(
     q_GRAD: Tensor, k0_NGD: Tensor, own_scores: Sequence[Tensor], block: tuple[int, int, int, int]
-) -> tuple[Tensor, list[Tensor]]:
-    """Softmax of one block over step 0's keys [G, R n, keys] and the slot's own later keys, each [G, R, n]."""
+) -> Tensor:
+    """Softmax of one block over step 0's keys [G, R n, keys] and the slot's own later keys, into `own_scores`."""
     first, end, key, key_end = block
     groups, repeats, _, dim = q_GRAD.shape
-    count, keys = end - first, key_end - key
-    scores = q_GRAD.new_empty(groups, repeats, count, keys + len(own_scores))
-    flat = scores.view(groups, repeats * count, -1)
-    q_block = q_GRAD[:, :, first:end].reshape(groups, -1, dim)
-    flat[..., :keys] = torch.matmul(q_block, k0_NGD[key:key_end].permute(1, 2, 0))
+    count, keys, own = end - first, key_end - key, len(own_scores)
+    wide = torch.nn.functional.pad(k0_NGD[key:key_end].permute(1, 2, 0), (0, own))  # room for the own scores
+    flat = torch.matmul(q_GRAD[:, :, first:end].reshape(groups, -1, dim), wide)
+    scores = flat.view(groups, repeats, count, keys + own)
     scores[..., keys - count : keys] += scores.new_full((count, count), -math.inf).triu_(1)
     for number, score in enumerate(own_scores):
         scores[..., keys + number] = score[:, :, first:end]
     weights = torch.softmax(flat, dim=-1)
-    own = [weights[..., keys + number].view(groups, repeats, count) for number in range(len(own_scores))]
-    return weights[..., :keys], own
+    for number, score in enumerate(own_scores):
+        score[:, :, first:end] = weights.view_as(scores)[..., keys + number]
+    return weights[..., :keys]

@@ -60,7 +60,7 @@ class TrainConfig:
         "make the MLP's activations again in the backward pass: a third less memory, a tenth slower", False
     )
     prefetch: int = option("threads that read ahead; the result never depends on it", 2)
-    loss_rows: int = option("rows of logits held in memory at once", 2048)
+    loss_rows: int = option("rows of logits held in memory at once (0: 2048 on a CPU, a gibibyte's worth on a GPU)", 0)
 
     checkpoint_every_s: float = option("seconds between checkpoints", 300.0)
     checkpoint_every: int = option("optimizer steps between checkpoints (0: by seconds alone)", 0)
@@ -83,7 +83,7 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        for name in ("pack_tokens", "packs_per_step", "ttt_length", "loss_rows", "keep_last", "log_every"):
+        for name in ("pack_tokens", "packs_per_step", "ttt_length", "keep_last", "log_every"):
             if getattr(self, name) < 1:
                 raise StageError(f"--{name.replace('_', '-')} must be at least 1")
         for name in ("held_out", "warmup", "min_lr_ratio"):

@@ -18,7 +18,7 @@ from runner.train.checkpoints import Position
 from runner.train.graphs import Graphs
 from runner.train.guards import Alarm, CourseGuard, DataGuard, raise_or_say
 from runner.train.layout import count_slots
-from runner.train.loss import ttt_loss
+from runner.train.loss import rows_at_once, ttt_loss
 from runner.train.measure import Measured, Placed, add_up, place
 from runner.train.optimizer import learning_rate
 from runner.train.setup import Session, resume, settings
@@ -48,6 +48,7 @@ class Loop:
         self.data_guard = DataGuard(session.weights, session.target.head)
         self.course_guard = CourseGuard()
         self.total = session.total_steps()
+        self.rows = rows_at_once(session.config.loss_rows, session.model)
         self.graphs = graphs_of(session)
         self.stopped_by = ""
         self._started_s = self._saved_s = time.monotonic()
@@ -121,7 +122,7 @@ class Loop:
                 continue
             states = session.model(one.aux_NC, one.embeds_NH, one.layout, steps)
             loss, part = ttt_loss(
-                session.model, states, one.teacher, one.layout, decay / counts.clamp(min=1), config.loss_rows
+                session.model, states, one.teacher, one.layout, decay / counts.clamp(min=1), self.rows
             )
             loss.backward()  # type: ignore[no-untyped-call]
             sums += part.stacked
@@ -191,7 +192,7 @@ class Loop:
         reader = replace(session.reader, threads=0)
         packs = fill_packs(numbers, session.lengths, config.pack_tokens)[session.ranks.rank :: session.ranks.size]
         placed = (self._hold(pack) for pack in reader.packs(packs))
-        sums = add_up(session.model, placed, config.ttt_length, config.loss_rows, session.ranks.device)
+        sums = add_up(session.model, placed, config.ttt_length, self.rows, session.ranks.device)
         session.ranks.sum(sums)
         return Measured.of(sums, config.step_decay)
 
@@ -272,7 +273,7 @@ def graphs_of(session: Session) -> Graphs | None:
     config, hidden = session.config, session.model.shape.hidden_size
     fits = session.ranks.device.type == "cuda" and session.dtype != torch.float32
     wanted = config.graphs == "on" or (config.graphs == "auto" and fits and hidden <= SMALL_HIDDEN)
-    return Graphs(session.model, config.ttt_length, config.loss_rows) if wanted else None
+    return Graphs(session.model, config.ttt_length, rows_at_once(config.loss_rows, session.model)) if wanted else None
 
 
 def _accuracies(figures: Measured) -> dict[str, float]:
