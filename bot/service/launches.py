@@ -18,7 +18,7 @@ from bot.service.desk import Desk, Keyed
 from bot.service.specs import attempt_spec
 from runner.protocol.errors import ProtocolError
 from runner.protocol.spec import AttemptSpec
-from runner.protocol.view import ABSENT, CANCELLED, AttemptView
+from runner.protocol.view import ABSENT, CANCELLED, UNREACHABLE, AttemptView
 
 log = logging.getLogger(__name__)
 _PATIENCE_S = (1, 2, 5, 10, 30, 60)
@@ -110,8 +110,12 @@ class Launches:
             self._tell(run.id, events.LaunchRefused(at=desk.clock.now(), attempt=attempt.id, why=why))
             desk.store.finish_effect(stored.id, desk.clock.now(), why)
             return
-        desk.store.finish_effect(stored.id, desk.clock.now(), f"pid {view.pid}")
-        self._tell(run.id, events.Seen(at=desk.clock.now(), view=view, undo_s=desk.config.undo_s))
+        now = desk.clock.now()
+        desk.store.finish_effect(stored.id, now, f"pid {view.pid}")
+        if view.state == UNREACHABLE:
+            self._tell(run.id, events.Unreachable(at=now, attempt=attempt.id, why=view.why))
+        else:
+            self._tell(run.id, events.Seen(at=now, view=view, undo_s=desk.config.undo_s))
         self._seen(attempt.host)
 
     def _kill(self, stored: StoredEffect, effect: Kill, run: Run) -> None:

@@ -108,7 +108,7 @@ def test_the_moment_decides_as_for_every_order(text: str) -> None:
     assert (one(text, age_s=3600.0).kind, one(text, age_s=3600.0).why) == (Kind.ASK, "stale_message")
     loose = {"place": Place.CHANNEL, "thread_run": None}
     assert not one(text, **loose).acts and not one(text, **loose, mentioned=True).acts
-    assert one(text, **loose, mentioned=True).why == "which_run"
+    assert one(text, **loose, mentioned=True).why == "name_the_run"
     assert one(f"<@UBOT> {text} for r2", **loose, mentioned=True).run == "r2"
     assert one(text, **loose, mentioned=True, runs=(R2,)).run == "r2"
     assert one(text, event=Event.DELETION).kind is Kind.IGNORE
