@@ -1,7 +1,7 @@
 """The environment that stages run in: made from requirement lists, or looked at. Runs with any Python from 3.8 on.
 
 `make AT --requirements TEXT…` makes a venv; it is there once `AT/made.json` is, and may be stopped and repeated.
-`look --need NAME…` tells versions, without judging them.
+`look --need NAME… --path PATH…` tells versions and what is there, without judging it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def make(at: Path, requirements: list[str]) -> None:
         write_json(str(at / MADE), {"python": sys.version.split()[0], "at": utc_now()})
 
 
-def look(need: list[str]) -> dict[str, Any]:
+def look(need: list[str], paths: list[str]) -> dict[str, Any]:
     """This environment: `packages` (None: missing), `patches` with the SGLang that each knows, `torch`."""
     if (Path(sys.prefix) / MADE).exists():
         os.utime(Path(sys.prefix) / MADE)
@@ -52,6 +52,7 @@ def look(need: list[str]) -> dict[str, Any]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "executable": sys.executable,
         "packages": {name: version(name) for name in need},
+        "paths": [[path, Path(path).exists()] for path in paths],
         "patches": {name: knows for path in sorted(PATCHES.glob("*/*.dist-info")) for name, knows in [patch(path)]},
     }
     if found["packages"].get("torch"):
@@ -89,6 +90,7 @@ def main(argv: list[str]) -> int:
     making.add_argument("--requirements", action="append", default=[])
     looking = verbs.add_parser("look")
     looking.add_argument("--need", action="append", default=[])
+    looking.add_argument("--path", action="append", default=[])
     args = to.parse_args(argv)
     if args.verb == "make":
         try:
@@ -98,7 +100,7 @@ def main(argv: list[str]) -> int:
             return 1
         return 0
     out = Path(AttemptDir(os.environ["POINTSMAN_ATTEMPT_DIR"]).out)
-    write_json(str(out / "result.json"), look(args.need))
+    write_json(str(out / "result.json"), look(args.need, args.path))
     return 0
 
 

@@ -122,12 +122,14 @@ class Visit:
         facts = self.host.poll([]).facts
         yield from judge(self.config, self.name, facts)
         self.host.ship(self.code.body, self.code.digest)
-        wanted = environments.packages(self.config.load_pipelines().values(), self.name)
+        pipelines = self.config.load_pipelines().values()
+        files = environments.files(pipelines, self.name)
         spec = environments.look_spec(
             f"{os.getpid()}-{time.time_ns()}",
             self.python,
             self.settings.container,
-            wanted,
+            environments.packages(pipelines, self.name),
+            files,
             self.code.digest,
             self.needs,
         )
@@ -142,7 +144,15 @@ class Visit:
             said = view.log_tail.strip() or view.why or f"exit code {view.rc}"
             yield Finding(f"host {self.name} environment", False, said, "mend `python`, `packages` or `container`")
             return
+        yield from judge_files(self.name, view.result["paths"], list(files.values()))
         yield from judge_environment(self.name, view.result, facts, self.environment is not None)
+
+
+def judge_files(name: str, found: list[tuple[str, bool]], named: list[str]) -> Iterator[Finding]:
+    """`found`: paths as they are on the host, in the order of `named`, which says what names them."""
+    for (path, there), where in zip(found, named, strict=True):
+        said = "is there" if there else "is not there"
+        yield Finding(f"host {name} file {path}", there, said, f"put it there, or change {where}")
 
 
 def judge_environment(name: str, found: dict[str, Any], facts: HostFacts, made: bool) -> Iterator[Finding]:

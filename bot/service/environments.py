@@ -84,6 +84,18 @@ def packages(pipelines: Iterable[Pipeline], name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def files(pipelines: Iterable[Pipeline], name: str) -> dict[str, str]:
+    """Paths on a host that pipelines take for granted, each with where it is named: models, prompts."""
+    found = {}
+    for pipeline in pipelines:
+        if any(stage.host == name for stage in pipeline.stages):
+            for var, value in pipeline.vars.items():
+                for path in value.split(","):
+                    if path.startswith(("/", "{home}/", "{root}/")):
+                        found[path] = f"vars.{var} of {pipeline.source}"
+    return found
+
+
 def _is_ours(stage: StageSpec) -> bool:
     return stage.verb is not None or "runner" in stage.command
 
@@ -97,12 +109,20 @@ def make_spec(made: Environment, python: str, code: str, n: int) -> AttemptSpec:
 
 
 def look_spec(
-    label: str, python: str, container: Iterable[str], wanted: Iterable[str], code: str, inputs: dict[str, str]
+    label: str,
+    python: str,
+    container: Iterable[str],
+    wanted: Iterable[str],
+    paths: Iterable[str],
+    code: str,
+    inputs: dict[str, str],
 ) -> AttemptSpec:
     """The attempt that looks at what is there."""
     argv = [*container, python, "-m", "runner.environment", "look"]
     for name in wanted:
         argv += ["--need", name]
+    for path in paths:
+        argv += ["--path", path]
     return _spec(f"{RUN}-look-{label}", argv, code, _LOOK_S, inputs)
 
 

@@ -34,8 +34,9 @@ version: 1
 name: small
 title: a small pipeline
 host: box
+vars: {{target: "{folder}/{model}"}}
 stages:
-  - {id: work, title: work, command: [sh, -c, "true"]}
+  - {{id: work, title: work, command: [sh, -c, "true"]}}
 """
 
 
@@ -47,7 +48,7 @@ class Place:
         self.sshd = sshd
         self.root = folder / "root"
         self.config = folder / "pointsman.yaml"
-        (folder / "small.yaml").write_text(PIPELINE)
+        (folder / "small.yaml").write_text(PIPELINE.format(folder=folder, model="packages.txt"))
         self.python = folder / "slow-python"
         self.python.write_text(
             f'#!/bin/sh\ncase "$*" in *"environment make"*) sleep "$(cat {folder}/pause)";; esac\n'
@@ -168,6 +169,17 @@ def test_what_cannot_be_had_is_named_with_a_remedy(place: Place) -> None:
     place.write(packages="", more="    container: [no-such-apptainer, exec, image.sif]\n")
     found = place.findings("check", "box")["environment"]
     assert found["ok"] is False and "no-such-apptainer" in found["found"]
+
+
+def test_models_and_prompts_that_are_not_there_are_named(place: Place) -> None:
+    place.write(packages="")
+    (place.folder / "small.yaml").write_text(PIPELINE.format(folder=place.folder, model="packages.txt,{home}/no-model"))
+    found = place.findings("check", "box")
+    home = Path("~/no-model").expanduser()
+    assert found[f"file {place.folder}/packages.txt"]["ok"] is True
+    missing = found[f"file {home}"]
+    assert (missing["ok"], missing["found"]) == (False, "is not there")
+    assert missing["remedy"] == f"put it there, or change vars.target of {place.folder}/small.yaml"
 
 
 def test_a_container_prefix_comes_before_every_command(place: Place) -> None:

@@ -86,7 +86,7 @@ def test_the_packages_are_those_of_the_project() -> None:
 
     extras = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(environments.RUNNER_PACKAGES) == set(extras["runner"])
-    assert extras["sglang"] == [f"sglang=={on_host.look([])['patches']['capture']}"]
+    assert extras["sglang"] == [f"sglang=={on_host.look([], [])['patches']['capture']}"]
 
 
 GOOD: dict[str, Any] = {
