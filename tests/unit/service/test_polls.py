@@ -1,0 +1,35 @@
+"""What a poll passes on besides the attempts themselves."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bot.core import events
+from bot.service.polls import Polls
+from runner.protocol.view import AttemptView, Gpu, HostView, PollAsk
+from tests.fault.hosts.test_many_hosts import desk_of
+from tests.scenario.room import Box
+
+
+class Busy(Box):
+    """A host with two GPUs; of the second nothing is known."""
+
+    def poll(self, asks: Sequence[PollAsk]) -> HostView:
+        view = super().poll(asks)
+        gpus = [Gpu(0, "H200", 1, 2, 93.0), Gpu(1, "H200", 0, 2, None)]
+        return replace(view, facts=replace(view.facts, gpus=gpus))
+
+
+def test_a_poll_tells_how_busy_the_gpus_are(tmp_path: Path) -> None:
+    box = Busy("box1")
+    desk = desk_of({"box1": box}, tmp_path)  # type: ignore[dict-item]
+    box.views["r0-synth-1"] = AttemptView("r0-synth-1", "running", "t0")
+    told: list[Any] = []
+    desk.apply = lambda run_id, event, **_: told.append(event)  # type: ignore[assignment, method-assign]
+    polls = Polls(desk)
+    polls.refresh(desk.store.run("r0"))
+    [event] = told
+    assert isinstance(event, events.Seen) and dict(event.gpu_percent) == {0: 93.0}
+    assert polls.close(1)
+    desk.store.close()  # type: ignore[attr-defined]
