@@ -1,6 +1,7 @@
 """The moment of an event: what the reader has to know, looked up in the store."""
 
 import json
+from datetime import datetime
 
 from bot.core.inbound import InboundEvent
 from bot.core.model import Phase
@@ -36,6 +37,7 @@ def moment_of(desk: Desk, event: InboundEvent, thread_run: str | None, allowed: 
         bot_user=desk.bot_user,
         allowed=desk.role_of(event.user, pipeline) != "viewer" if allowed is None else allowed,
         card_is_last=_card_is_last(desk, event, thread_run),
+        quiet=here is not None and here.gate is not None and _quiet(desk, event, here.id, here.gate.opened_at),
         edited=_edited(desk, event, thread_run) if event.kind == "edit" else None,
         which=which_asked(desk, event, around) if thread_run is None and event.kind == "message" else None,
         now=desk.clock.now(),
@@ -71,11 +73,19 @@ def _card_is_last(desk: Desk, event: InboundEvent, run_id: str | None) -> bool:
     shown = [p for p in posts if not any(mark in p.key for mark in _NOTES)]
     if not shown or not any(mark in shown[-1].key for mark in _CARDS):
         return False
-    card = float(shown[-1].ts)
-    for who, (to_bot, to_others) in _spoken(desk, run_id).items():
-        if float(to_others) > card or (who != event.user and float(to_bot) > card):
-            return False
-    return True
+    return _nobody_else(desk, event, run_id, float(shown[-1].ts))
+
+
+def _quiet(desk: Desk, event: InboundEvent, run_id: str, since: datetime) -> bool:
+    return _nobody_else(desk, event, run_id, since.timestamp())
+
+
+def _nobody_else(desk: Desk, event: InboundEvent, run_id: str, since: float) -> bool:
+    """Whether since then nobody has talked, but this speaker with the bot."""
+    return not any(
+        float(to_others) > since or (who != event.user and float(to_bot) > since)
+        for who, (to_bot, to_others) in _spoken(desk, run_id).items()
+    )
 
 
 def _edited(desk: Desk, event: InboundEvent, run_id: str | None) -> EditedOrder:

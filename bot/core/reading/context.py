@@ -191,6 +191,7 @@ class Context:
     speaker_is_bot: bot_id is set on the message. age_s: age of the message when it is read.
     card_is_last: the open gate card (or the question) is the last message in the thread; nobody has
     written after it, other than this message. Bare approvals ("yes", "lgtm") depend on it.
+    quiet: nobody else has written in the thread since the gate opened, whether its card is shown yet or not.
     """
 
     runs: tuple[RunView, ...] = ()
@@ -204,6 +205,7 @@ class Context:
     speaker_is_bot: bool = False
     age_s: float = 0.0
     card_is_last: bool = False
+    quiet: bool = False
     question: PendingQuestion | None = None
     edited: EditedOrder | None = None
     pipelines: tuple[PipelineView, ...] = ()

@@ -92,6 +92,7 @@ def kinds(story: Story, text: str) -> set[Kind]:
         bot_user=BOT,
         allowed=True,
         card_is_last=True,
+        quiet=True,
         edited=None,
         which=None,
         now=story.now,

@@ -86,3 +86,10 @@ def test_a_stranger_orders_nothing_but_may_hold_and_look(text: str) -> None:
     assert read(text, stranger)[0].why == "not_authorized"
     assert read("status", stranger)[0].kind is Kind.STATUS
     assert read("hold", stranger)[0].kind is Kind.HOLD
+
+
+def test_an_order_said_before_the_card_is_shown_counts_while_nobody_else_talks() -> None:
+    early = replace(FIXTURES["G1"], card_is_last=False, quiet=True)
+    assert [i.kind for i in read("continue", early)] == [Kind.ADVANCE]
+    assert [i.kind for i in read("yes", early)] == [Kind.ASK], "an approval answers a card"
+    assert [i.kind for i in read("continue", replace(early, quiet=False))] == [Kind.ASK]

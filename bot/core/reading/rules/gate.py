@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.core.reading.clauses import BARE_TAGS
-from bot.core.reading.context import Phase
+from bot.core.reading.context import Phase, Place
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking, bench, stay, stray, values
@@ -150,7 +150,8 @@ def may_answer_others(moment: Moment) -> Answer:
     if not moment.go or context.card_is_last:
         return None
     bare = all(act.tag in BARE_TAGS for act in moment.go)
-    chatty = context.place.value == "thread" and moment.run.phase is not Phase.HELD and not context.mentioned
+    chatty = context.place is Place.THREAD and moment.run.phase is not Phase.HELD and not context.mentioned
+    chatty = chatty and not context.quiet
     names_it = moment.message.named(Tag.STAGE, Tag.RUN)
     return ask("target_unclear", moment, "ADVANCE") if bare or (chatty and not names_it) else None
 
