@@ -107,8 +107,32 @@ def write_kimi_k25(folder: Path, dtype: str, seed: int = 1) -> None:
         **{name: text[name] for name in ("bos_token_id", "eos_token_id", "pad_token_id")},
     }
     path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    kinds = {"image_processor_type": "Kimi_K25ImageProcessor", "video_processor_type": "Kimi_K25VideoProcessor"}
-    (folder / "preprocessor_config.json").write_text(json.dumps(kinds, indent=2) + "\n", encoding="utf-8")
+    # As Kimi's own folder does, it brings the code of its processor: SGLang asks for this much of it.
+    (folder / "processing_tiny.py").write_text(_PROCESSOR, encoding="utf-8")
+    auto_map = {"auto_map": {"AutoProcessor": "processing_tiny.TinyProcessor"}, "processor_class": "TinyProcessor"}
+    for name in ("processor_config.json", "preprocessor_config.json"):
+        (folder / name).write_text(json.dumps(auto_map) + "\n", encoding="utf-8")
+
+
+_PROCESSOR = """from types import SimpleNamespace
+
+from transformers import AutoTokenizer
+
+
+class TinyProcessor:
+    @classmethod
+    def register_for_auto_class(cls, auto_class="AutoProcessor"):
+        pass
+
+    @classmethod
+    def from_pretrained(cls, folder, **kwargs):
+        made = cls()
+        made.tokenizer = AutoTokenizer.from_pretrained(folder)
+        limits = {"in_patch_limit": 64, "patch_limit_on_one_side": 8, "patch_size": 14, "merge_kernel_size": 2}
+        settings = {**limits, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+        made.media_processor = SimpleNamespace(media_proc_cfg=settings)
+        return made
+"""
 
 
 def _spread_routing(model: Any) -> None:
