@@ -10,14 +10,16 @@ from torch import Tensor
 
 
 def soft_cross_entropy(
-    logits_MD: Tensor, teacher_TD: Tensor, start: int, weight_M: Tensor, losses_M: Tensor, best_M: Tensor, grad: bool
-) -> Tensor:
-    """Losses and best ids of rows; with `grad` the gradient takes the place of the logits, which are returned."""
+    logits_MD: Tensor, teacher_TD: Tensor, best_T: Tensor, start: int, weight_M: Tensor, losses_M: Tensor,
+    right_M: Tensor, grad: bool,
+) -> Tensor:  # fmt: skip
+    """Losses of rows, and whether their first choice is the teacher's. Returns the logits, with `grad` their gradient
+    in their place."""
     rows, width = logits_MD.shape
     if rows:
         block = min(triton.next_power_of_2(width), 8192)
         _soft_cross_entropy[(rows,)](
-            logits_MD, teacher_TD, weight_M, losses_M, best_M, start, teacher_TD.shape[0], width,
+            logits_MD, teacher_TD, best_T, weight_M, losses_M, right_M, start, teacher_TD.shape[0], width,
             logits_MD.stride(0), teacher_TD.stride(0), grad, block, num_warps=8 if block >= 4096 else 4,
         )  # fmt: skip
     return logits_MD
@@ -25,7 +27,7 @@ def soft_cross_entropy(
 
 @triton.jit
 def _soft_cross_entropy(
-    logits, teacher, weight, losses, best, start, teacher_rows, width, logits_stride, teacher_stride,
+    logits, teacher, best, weight, losses, right, start, teacher_rows, width, logits_stride, teacher_stride,
     GRAD: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     number = tl.program_id(0)
@@ -49,7 +51,8 @@ def _soft_cross_entropy(
         peak = higher
     normaliser = peak + tl.log(total)
     tl.store(losses + number, normaliser - agreed)
-    tl.store(best + number, index.to(tl.int64))
+    chosen = tl.load(best + (start + number) % teacher_rows)
+    tl.store(right + number, index.to(tl.int64) == chosen)
     if GRAD:
         scale = tl.load(weight + number)
         for first in range(0, width, BLOCK):

@@ -43,10 +43,10 @@ def ttt_loss(
     slot_KT += torch.arange(steps, device=slot_KT.device)[:, None] * active
     picked_MH = states_KAH.view(steps * active, hidden).index_select(0, slot_KT.flatten())
     weight_M = (weights_K[:, None] * there_KT).flatten()
-    total, losses_M, best_M = _HeadLoss.apply(  # type: ignore[no-untyped-call]
-        model.normed(picked_MH), model.lm_head, teacher.probabilities(), weight_M, rows
+    total, losses_M, right_M = _HeadLoss.apply(  # type: ignore[no-untyped-call]
+        model.normed(picked_MH), model.lm_head, teacher.probabilities(), teacher.best_T, weight_M, rows
     )
-    right_KT = (best_M.view_as(slot_KT) == teacher.best_T) & there_KT
+    right_KT = right_M.view_as(slot_KT) & there_KT
     return total, StepSums(
         loss=(losses_M.view_as(slot_KT) * there_KT).sum(1),
         correct=right_KT.sum(1),
@@ -63,30 +63,30 @@ class _HeadLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_MH: Tensor, head_DH: Tensor, teacher_TD: Tensor, weight_M: Tensor, rows: int
+        ctx: Any, hidden_MH: Tensor, head_DH: Tensor, teacher_TD: Tensor, best_T: Tensor, weight_M: Tensor, rows: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         losses = torch.empty(hidden_MH.shape[0], dtype=torch.float32, device=hidden_MH.device)
-        best = torch.empty(hidden_MH.shape[0], dtype=torch.int64, device=hidden_MH.device)
+        right = torch.empty(hidden_MH.shape[0], dtype=torch.bool, device=hidden_MH.device)
         needed = any(ctx.needs_input_grad[:2])
         d_hidden = torch.empty_like(hidden_MH) if needed else None
         d_head = None
         for start, end in _parts(hidden_MH.shape[0], teacher_TD.shape[0], rows, hidden_MH.is_cuda):
             logits = torch.matmul(hidden_MH[start:end], head_DH.t())
-            outs = losses[start:end], best[start:end]
-            d_logits = _row_losses(logits, teacher_TD, start, weight_M[start:end], outs, needed)
+            outs = losses[start:end], right[start:end]
+            d_logits = _row_losses(logits, teacher_TD, best_T, start, weight_M[start:end], outs, needed)
             if d_hidden is not None:
                 torch.matmul(d_logits, head_DH, out=d_hidden[start:end])
                 d_head = _add_product(d_head, d_logits.t(), hidden_MH[start:end], whole=end - start == len(losses))
         if d_hidden is not None:
             d_head = torch.zeros_like(head_DH) if d_head is None else d_head.to(head_DH.dtype)
             ctx.save_for_backward(d_hidden, d_head)
-        ctx.mark_non_differentiable(losses, best)
-        return (losses * weight_M).sum(), losses, best
+        ctx.mark_non_differentiable(losses, right)
+        return (losses * weight_M).sum(), losses, right
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         d_hidden, d_head = ctx.saved_tensors
-        return d_hidden.mul_(grad), d_head.mul_(grad), None, None, None
+        return d_hidden.mul_(grad), d_head.mul_(grad), None, None, None, None
 
 
 def rows_at_once(wanted: int, model: DraftModel) -> int:
@@ -115,24 +115,34 @@ def _add_product(total: Tensor | None, left: Tensor, right: Tensor, whole: bool)
 
 
 def _row_losses(
-    logits: Tensor, teacher_TD: Tensor, start: int, weight: Tensor, outs: tuple[Tensor, Tensor], needed: bool
+    logits: Tensor,
+    teacher_TD: Tensor,
+    best_T: Tensor,
+    start: int,
+    weight: Tensor,
+    outs: tuple[Tensor, Tensor],
+    needed: bool,
 ) -> Tensor:
-    """Fill in losses and best ids; returns the gradient of the logits, which are used up."""
+    """Fill in losses and whether the first choices agree; returns the gradient of the logits, which are used up."""
     if logits.is_cuda:
         from runner.train import kernels
 
-        return kernels.soft_cross_entropy(logits, teacher_TD, start, weight, *outs, needed)
+        return kernels.soft_cross_entropy(logits, teacher_TD, best_T, start, weight, *outs, needed)
     first = start % max(teacher_TD.shape[0], 1)
-    target = teacher_TD[first : first + logits.shape[0]]
-    outs[0][:], outs[1][:], d_logits = soft_cross_entropy(logits.float(), target, weight)
+    rows = slice(first, first + logits.shape[0])
+    outs[0][:], outs[1][:], d_logits = soft_cross_entropy(logits.float(), teacher_TD[rows], best_T[rows], weight)
     return d_logits.to(logits.dtype)
 
 
-def soft_cross_entropy(logits: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Row losses -sum p log softmax(z), the best id of each row, and d(sum weight * loss)/dz. Uses up `logits`."""
-    top, best = logits.max(dim=-1)
+def soft_cross_entropy(logits: Tensor, target: Tensor, best: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Row losses -sum p log softmax(z), whether `best` has the highest logit, and d(sum weight * loss)/dz.
+
+    Uses up `logits`.
+    """
+    top = logits.amax(dim=-1)
+    right = logits.gather(-1, best[:, None]).squeeze(-1) == top
     agreed = torch.linalg.vecdot(target, logits)
     share = torch.softmax(logits, dim=-1)
     # log of the normaliser from the largest share, which never underflows
-    normaliser = top - share.gather(-1, best[:, None]).squeeze(-1).log()
-    return normaliser - agreed, best, share.sub_(target).mul_(weight[:, None])
+    normaliser = top - share.amax(dim=-1).log()
+    return normaliser - agreed, right, share.sub_(target).mul_(weight[:, None])

@@ -17,13 +17,14 @@ def close(a: torch.Tensor, b: torch.Tensor) -> bool:
 def check_loss() -> None:
     taught, rows, width = 5, 15, 9000  # more than one block of columns
     logits, weight = torch.randn(rows, width) * 3, torch.rand(rows)
-    logits[3, [7, 8500]] = 40.0  # a tie goes to the lower id
-    teacher = torch.softmax(torch.randn(taught, width), -1)
+    teacher, choices = torch.softmax(torch.randn(taught, width), -1), torch.randint(width, (taught,))
+    logits[[3, 9], choices[[3, 1]]] = 40.0  # of each start, one row is right
     for start in (0, 7):
-        wanted = soft_cross_entropy(logits.clone(), teacher[(torch.arange(rows) + start) % taught], weight)
-        losses, best = torch.empty(rows), torch.empty(rows, dtype=torch.int64)
-        made = kernels.soft_cross_entropy(logits.clone(), teacher, start, weight, losses, best, True)
-        assert torch.allclose(losses, wanted[0], rtol=1e-5) and torch.equal(best, wanted[1]) and best[3] == 7
+        of = (torch.arange(rows) + start) % taught
+        wanted = soft_cross_entropy(logits.clone(), teacher[of], choices[of], weight)
+        losses, right = torch.empty(rows), torch.empty(rows, dtype=torch.bool)
+        made = kernels.soft_cross_entropy(logits.clone(), teacher, choices, start, weight, losses, right, True)
+        assert torch.allclose(losses, wanted[0], rtol=1e-5) and torch.equal(right, wanted[1]) and right.sum() == 1
         assert torch.allclose(made, wanted[2], atol=1e-6)
 
 
