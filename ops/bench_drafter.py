@@ -2,13 +2,11 @@
 
 Features are made here, by the target in transformers. `--run "name lr=2e-3 init_head=target ..."` is one training run,
 with the settings of `python -m runner train`; as many as given. Acceptance is that of a greedy loop of draft and
-verify. It needs no loop: a draft depends on the verified tokens alone, so drafts are made after every token of the
-target's own answer at once, and then walked through.
+verify, as `runner.train.accepted` finds it.
 """
 
 import argparse
 import json
-import math
 import sys
 import tempfile
 import time
@@ -20,18 +18,16 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from runner.bench.prompts import choose_questions, render
 from runner.hf import import_transformers, load_tokenizer
 from runner.protocol.status import StatusWriter
+from runner.train.accepted import Asked, acceptance
 from runner.train.batches import Sample
 from runner.train.config import TrainConfig
 from runner.train.loop import Loop
-from runner.train.pointwise import rotate
 from runner.train.ranks import Ranks
-from runner.train.rope import tables
 from runner.train.served import Drafter
 from runner.train.setup import prepare
 from runner.vocab import choose, count_supervised
@@ -105,16 +101,6 @@ def open_samples(path: Path) -> tuple[list[np.ndarray[Any, Any]], list[np.ndarra
     return tokens, masks, [int(number) for number in stored["held"]]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A prompt with the target's greedy answer behind it, and the captured states of both."""
-
-    tokens: Tensor
-    prompt_length: int
-    answer_length: int  # what counts; a few tokens more are there, for the last drafts to be compared with
-    aux: Tensor
-
-
 @torch.no_grad()
 def ask(
     model: Any, tokenizer: Any, path: Path, count: int, max_new: int, extra: int, indices: Sequence[int]
@@ -135,62 +121,6 @@ def ask(
         length = min(max_new, ends[0] + 1 if ends else max_new)
         asked.append(Asked(torch.from_numpy(tokens.astype(np.int64)), len(p), length, aux.to(device)))
     return asked
-
-
-@torch.no_grad()
-def drafts_everywhere(drafter: Drafter, tokens_T: Tensor, aux_TC: Tensor, steps: int) -> Tensor:
-    """What the drafter proposes behind each token but the last [T - 1, steps], target ids."""
-    model, shape = drafter.model, drafter.model.shape
-    device, dtype = drafter.embedding.device, drafter.embedding.dtype
-    slots, dim, groups = len(tokens_T) - 1, shape.head_dim, shape.num_kv_heads
-    kept = torch.from_numpy(drafter.vocab.kept).to(device)
-    cos, sin = (table.to(device) for table in tables(shape.rope, dim, slots + steps))
-    weight = torch.cat([model.qkv_embed, model.qkv_hidden], dim=1)
-    hidden, token = F.linear(aux_TC[:slots].to(dtype), model.fc), tokens_T[1:].to(device)
-    norm = lambda x, w: F.rms_norm(x, (shape.hidden_size,), w, shape.rms_norm_eps)  # noqa: E731
-    keys: list[Tensor] = []
-    values: list[Tensor] = []
-    chosen = []
-    for step in range(steps):
-        both = torch.cat([norm(drafter.embedding[token], model.input_norm), norm(hidden, model.hidden_norm)], dim=1)
-        q, k, v = F.linear(both, weight).split([shape.q_width, shape.kv_width, shape.kv_width], dim=1)
-        q, k = q.contiguous(), k.contiguous()
-        rotate(q, q, cos[step : step + slots].contiguous(), sin[step : step + slots].contiguous())
-        rotate(k, k, cos[step : step + slots].contiguous(), sin[step : step + slots].contiguous())
-        keys.append(k.view(slots, groups, dim).repeat_interleave(shape.num_heads // groups, 1).float())
-        values.append(v.reshape(slots, groups, dim).repeat_interleave(shape.num_heads // groups, 1).float())
-        query = q.view(slots, shape.num_heads, dim).float()
-        scores = [torch.einsum("ahd,nhd->han", query, keys[0])]
-        scores[0].masked_fill_(torch.ones(slots, slots, dtype=torch.bool, device=device).triu_(1), -math.inf)
-        scores += [(query * own).sum(-1).t()[..., None] for own in keys[1:]]
-        weights = torch.softmax(torch.cat(scores, dim=-1) / math.sqrt(dim), dim=-1)
-        out = torch.einsum("han,nhd->ahd", weights[..., :slots], values[0])
-        for number, own in enumerate(values[1:]):
-            out = out + weights[..., slots + number].t()[..., None] * own
-        middle = hidden + F.linear(out.to(dtype).flatten(1), model.o)
-        gate, up = F.linear(norm(middle, model.post_norm), model.gate_up).chunk(2, dim=1)
-        hidden = middle + F.linear(F.silu(gate) * up, model.down)
-        token = kept[F.linear(norm(hidden, model.norm), model.lm_head).argmax(-1)]
-        chosen.append(token)
-    return torch.stack(chosen, dim=1)
-
-
-def acceptance(drafter: Drafter, asked: Sequence[Asked], steps: int) -> dict[str, Any]:
-    counts = []
-    for one in asked:
-        drafts, truth = drafts_everywhere(drafter, one.tokens, one.aux, steps).tolist(), one.tokens.tolist()
-        at, end = one.prompt_length, one.prompt_length + one.answer_length
-        while at < end - 1:  # the token at `at` is verified; slot at - 1 read it
-            right = [draft == token for draft, token in zip(drafts[at - 1], truth[at + 1 :], strict=False)]
-            count = right.index(False) if False in right else len(right)
-            counts.append(count)
-            at += count + 1
-    reached = [sum(count >= k for count in counts) for k in range(steps + 1)]
-    return {
-        "length": 1 + sum(counts) / max(len(counts), 1),
-        "by_position": [reached[k + 1] / max(reached[k], 1) for k in range(steps)],
-        "verify_steps": len(counts),
-    }
 
 
 class Timed(Loop):
