@@ -38,13 +38,16 @@ def drafts_everywhere(drafter: Drafter, tokens_T: Tensor, aux_TC: Tensor, steps:
     cos, sin = (table.to(device) for table in tables(shape.rope, dim, slots + steps))
     weight = torch.cat([model.qkv_embed, model.qkv_hidden], dim=1)
     hidden, token = F.linear(aux_TC[:slots].to(dtype), model.fc), tokens_T[1:].to(device)
-    norm = lambda x, w: F.rms_norm(x, (shape.hidden_size,), w, shape.rms_norm_eps)  # noqa: E731
+
+    def norm(x: Tensor, weight: Tensor) -> Tensor:
+        return F.rms_norm(x, (shape.hidden_size,), weight, shape.rms_norm_eps)
+
     keys: list[Tensor] = []
     values: list[Tensor] = []
     chosen = []
     for step in range(steps):
         both = torch.cat([norm(drafter.embedding[token], model.input_norm), norm(hidden, model.hidden_norm)], dim=1)
-        q, k, v = F.linear(both, weight).split([shape.q_width, shape.kv_width, shape.kv_width], dim=1)
+        q, k, v = torch.split(F.linear(both, weight), [shape.q_width, shape.kv_width, shape.kv_width], dim=1)
         q, k = q.contiguous(), k.contiguous()
         rotate(q, q, cos[step : step + slots].contiguous(), sin[step : step + slots].contiguous())
         rotate(k, k, cos[step : step + slots].contiguous(), sin[step : step + slots].contiguous())
