@@ -33,16 +33,12 @@ def offers(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> tuple[But
 def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Button]:
     proposed, why = intent.proposed or "", intent.why or ""
     at_work, values = run.phase in _AT_WORK, wanted(intent, pipeline)
+    gate = run.gate if run.phase in (Phase.WAITING, Phase.HELD) else None  # else it is being passed already
     passes = "ADVANCE" in proposed or ("BENCH" in proposed and _before_bench(run, pipeline))
-    if passes and run.gate is not None and why != "out_of_range":
+    if passes and gate is not None and why != "out_of_range":
         yield _advance(run, pipeline, values)
-    if (
-        "OVERRIDE" in proposed
-        and run.gate is not None
-        and intent.set
-        and why not in ("out_of_range", "already_running")
-    ):
-        click = Click(run=run.id, action="set", version=run.gate.version, argument=_json(intent.set))
+    if "OVERRIDE" in proposed and gate is not None and intent.set and why not in ("out_of_range", "already_running"):
+        click = Click(run=run.id, action="set", version=gate.version, argument=_json(intent.set))
         yield button(click, f"Set {words.settings(dict(intent.set)).replace('`', '')}"[:_LABEL], "primary")
     if "EXTEND" in proposed:
         yield from _extend(intent, run, pipeline)
@@ -76,7 +72,8 @@ def pick(intent: Intent, run: Run, pipeline: Pipeline) -> Button | None:
     proposed, values = intent.proposed or "", wanted(intent, pipeline)
     if "CANCEL" in proposed and (run.phase in _AT_WORK or run.phase is Phase.STARTING):
         return button(_about(run, "cancel"), f"{run.id}: cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
-    if run.gate is None or not ("ADVANCE" in proposed or ("OVERRIDE" in proposed and values)):
+    at_gate = run.gate is not None and run.phase in (Phase.WAITING, Phase.HELD)
+    if run.gate is None or not at_gate or not ("ADVANCE" in proposed or ("OVERRIDE" in proposed and values)):
         return None
     chosen = words.settings(values).replace("`", "") if values else ""
     argument = _json(values) if values else ""
