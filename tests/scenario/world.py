@@ -83,7 +83,7 @@ class World:
     def environment(self) -> dict[str, str]:
         return os.environ | {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
 
-    def up(self) -> None:
+    def up(self, within_s: float = 30.0) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "bot", "up", "--config", str(self.config)],
@@ -92,7 +92,7 @@ class World:
                 stdout=log,
                 stderr=log,
             )
-        self.until(lambda: self.control.look("counters")["connections"] or None, "the bot connects")
+        self.until(lambda: self.control.look("counters")["connections"] or None, "the bot connects", within_s)
 
     def down(self, number: int = signal.SIGTERM) -> None:
         if self.process is not None:
