@@ -86,8 +86,12 @@ class FeatureSet:
             raise DataError(f"{self.folder}: no sample {sample_id!r}") from error
 
     def read(self, number: int) -> Sample:
-        """Map one sample. Raises DataError naming it when it is missing or does not fit its row in the table."""
+        """Map one sample, and have the kernel read all of it, not page by page as it is touched.
+
+        Raises DataError naming it when it is missing or does not fit its row in the table.
+        """
         row = self.rows[number]
+        self.prefetch(number)
         mapped, tensors = self._map(row)
         return Sample(
             id=row.id,

@@ -1,5 +1,8 @@
 """Reading a feature set: mapped, not copied; what does not fit is named."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -29,6 +32,20 @@ def test_writing_to_a_sample_changes_no_file(random_set: MadeSet) -> None:
     sample.aux_hidden_states.zero_()
     assert path.read_bytes() == before
     assert not torch.equal(features.read(1).aux_hidden_states, sample.aux_hidden_states)
+
+
+def test_a_sample_is_read_ahead_as_a_whole(random_set: MadeSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    advice: list[tuple[str, int, int, int]] = []
+
+    def advise(handle: int, start: int, length: int, kind: int) -> None:
+        advice.append((str(Path(f"/proc/self/fd/{handle}").readlink()), start, length, kind))
+
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    features = FeatureSet.open(random_set.out)
+    features.prefetch(3)
+    features.read(1)
+    whole = (0, 0, os.POSIX_FADV_WILLNEED)
+    assert advice == [(str(random_set.file(3)), *whole), (str(random_set.file(1)), *whole)]
 
 
 def test_tensors_outlive_the_set(random_set: MadeSet) -> None:
