@@ -1,9 +1,11 @@
 """Two ranks on gloo: the same weights as one alone, also when a rank has nothing to do."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,12 @@ import torch
 from runner.train.ranks import Ranks
 from runner.train.run import train
 from tests.train import tiny
-from tests.train.test_loop import weights
+from tests.train.test_loop import equal, weights
 
 TOP = Path(__file__).parents[2]
 
 
-def run_on(root: Path, size: int, **changes: object) -> None:
+def start_on(root: Path, size: int, **changes: object) -> list[subprocess.Popen[str]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -31,6 +33,11 @@ def run_on(root: Path, size: int, **changes: object) -> None:
         ranks.append(
             subprocess.Popen(argv, cwd=TOP, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         )
+    return ranks
+
+
+def run_on(root: Path, size: int, **changes: object) -> None:
+    ranks = start_on(root, size, **changes)
     outs = [process.communicate(timeout=120)[0] for process in ranks]
     assert [process.returncode for process in ranks] == [0] * size, outs
 
@@ -54,6 +61,24 @@ def test_two_ranks_agree_with_one_and_an_empty_pack_hangs_nobody(root: Path) -> 
     for name, tensor in alone.items():
         if name.startswith("model."):
             assert torch.allclose(tensor, together[name], rtol=1e-4, atol=1e-5), name
+
+
+@pytest.mark.slow
+def test_a_signal_to_one_rank_saves_and_ends_both_and_the_rest_is_the_same(root: Path) -> None:
+    settings = {"packs_per_step": 2, "epochs": 8.0, "checkpoint_every": 1}
+    ranks = start_on(root, 2, **settings)
+    deadline_s = time.monotonic() + 120
+    while not list((root / "train/checkpoints").glob("step-*")):
+        assert all(process.poll() is None for process in ranks) and time.monotonic() < deadline_s
+        time.sleep(0.02)
+    ranks[1].send_signal(signal.SIGTERM)
+    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    assert [process.returncode for process in ranks] == [143, 143], outs
+    run_on(root, 2, **settings)
+    resumed = weights(root)
+    (root / "train").rename(root / "interrupted")
+    run_on(root, 2, **settings)
+    assert equal(resumed, weights(root))
 
 
 def test_a_step_with_nothing_to_learn_still_sums_gradients(root: Path) -> None:
