@@ -65,11 +65,12 @@ def test_a_stage_that_runs_is_not_changed(room: Room) -> None:
     room.tell("go")
     room.until(lambda: "r1-synth-1" in room.box.views or None, "it runs")
     answer = room.answer(room.say("generate 5k more"))
-    assert "Say it again when" in answer and '"action": "extend"' not in answer
+    assert "Say it again when it has ended" in answer and '"action": "extend"' not in answer
 
 
 def test_of_a_plan_only_the_plan_changes(room: Room) -> None:
-    room.answer(room.say("generate 5k more"))
+    answer = room.answer(room.say("generate 5k more"))
+    assert "only the plan changes" in answer and "what exists is kept" not in answer
     assert room.outcome(room.press("answer/", "extend")).startswith("done: extend")
     assert room.run().phase is Phase.WAITING and room.box.launches == []
     room.tell("go")

@@ -62,6 +62,7 @@ REASONS: dict[str, str] = {
     "lift_hold_or_start": "Lift the hold only, or start as well?",
     "held_by_other": "Somebody else put the run on hold.",
     "discards_work": "Work that exists would be thrown away.",
+    "resume_or_leave": "It did not come to its end. Go on from what is there?",
     "delete_data_too": "It may mean to stop, or to delete the data as well.",
     # the moment
     "stale_message": "The message is old; it may no longer be wanted.",

@@ -14,6 +14,7 @@ from bot.core.summary import found, words
 from bot.core.summary.armed import armed_rule
 from bot.core.summary.extend import extension_lines
 from bot.core.summary.offers import offers, pick, waiver_reason
+from bot.core.wanted import wanted
 
 _MACHINE = (  # what the machine shows is the answer
     "claim_contradicted", "not_settled", "cannot_verify", "cannot_reach", "not_waiting", "not_ready", "nothing_waiting",
@@ -54,6 +55,8 @@ def reason(intent: Intent, run: Run, pipeline: Pipeline, now: datetime, said: st
     match why:
         case "claim_contradicted":
             return f"{title} is not done:"
+        case "not_settled" if run.phase in (Phase.CHECKING, Phase.VERIFYING):
+            return f"{title} has ended, and is not proven yet:"
         case "not_settled":
             return f"{title} has not quite ended:"
         case "conditional" | "timed" if "after_s" in more:
@@ -62,7 +65,15 @@ def reason(intent: Intent, run: Run, pipeline: Pipeline, now: datetime, said: st
         case "conditional" | "timed" if intent.when is not None and run.phase in (Phase.RUNNING, Phase.VERIFYING):
             return conditional(intent, run, pipeline)
         case "conditional" | "timed":
-            return "I cannot watch for that. Say it once it is so, or tap what is wanted now."
+            return "I cannot watch for that. Say it once it is so."
+        case "stage_already_done" if run.gate is not None and run.gate.after is None:
+            return "Nothing was made yet that could be made again."
+        case "skips_stage" if run.phase in (Phase.FAILED, Phase.CANCELLED):
+            return (
+                f"{title} did not come to its end, so nothing can go on from it. `retry` takes up what is there."
+            )
+        case "unclear" if intent.set and intent.proposed in ("BENCH", "RETRY"):
+            return f"{words.settings(wanted(intent, pipeline))}: a value, but no order. Use it now?"
         case "stale_message":
             age_s = float(more.get("age_h", 0)) * 3600 or float(more.get("age_min", 0)) * 60
             return f"That was said {words.duration(age_s)} ago, while I was away. Still wanted?"
@@ -119,7 +130,7 @@ def _extension(intent: Intent, run: Run, pipeline: Pipeline) -> str:
             return f"How many more? `{EXTENDED.replace('_', ' ')}` can be raised for {names}: say `generate 5k more`."
         if run.phase in (Phase.RUNNING, Phase.VERIFYING, Phase.STARTING, Phase.CHECKING, Phase.CANCELLING):
             title = escape(pipeline.stage(run.at).title)
-            return f"A stage that runs is not changed. Say it again when *{title}* has ended."
+            return f"Not while *{title}* is under way. Say it again when it has ended."
         extension(run, pipeline, add)
     except WrongState as error:
         return f"{str(error)[:1].upper()}{str(error)[1:]}."

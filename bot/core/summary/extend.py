@@ -15,7 +15,11 @@ def extension_lines(run: Run, pipeline: Pipeline, add: int) -> list[str]:
     names = ", then ".join(f"*{escape(spec.title)}*" for spec in stages)
     again = [escape(spec.title) for spec in pipeline.stages[pipeline.index(stages[-1].id) + 1 :]]
     lines = [f"Understood: {add:,} more samples, {now:,} → {bounds[first.id]:,}."]
-    lines.append(f"{names} {'run' if len(stages) > 1 else 'runs'} again; what exists is kept.")
+    planned = run.gate is not None and run.gate.after is None
+    if planned:
+        lines.append("Nothing was made yet, so only the plan changes; it still waits for `go`.")
+    else:
+        lines.append(f"{names} {'run' if len(stages) > 1 else 'runs'} again; what exists is kept.")
     costs = [cost(spec, run.stage(spec.id).overrides, add / float(now)) for spec in stages if isinstance(now, int)]
     seconds, size = (sum(parts) for parts in zip(*costs, strict=True))
     on = ", ".join(dict.fromkeys(escape(spec.host) for spec in stages))
@@ -25,7 +29,7 @@ def extension_lines(run: Run, pipeline: Pipeline, add: int) -> list[str]:
         f"on {on}",
     ]
     lines.append("Cost: " + " · ".join(part for part in told if part) + ".")
-    if again:
+    if again and not planned:
         lines.append(
             f"Then the gate opens again, and {', '.join(again)} {'are' if len(again) > 1 else 'is'} made anew."
         )

@@ -44,7 +44,8 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
         yield from _extend(intent, run, pipeline)
     if run.phase is Phase.BLOCKED and (why == "waiver_needed" or "ADVANCE" in proposed):
         yield from _waive(run, said)
-    if ("RETRY" in proposed and run.phase in _STOPPED) or why == "waiver_needed":
+    short = run.phase is Phase.BLOCKED and "ADVANCE" in proposed
+    if ("RETRY" in proposed and run.phase in _STOPPED) or why == "waiver_needed" or short:
         yield button(_about(run, "retry"), "Retry from what is there")
     if (
         at_work

@@ -57,7 +57,7 @@ def retry(moment: Moment) -> Answer:
     if why is None and (len(again) < len(moment.go) or message.claims):
         why = "chained"
     if why is not None or bare_again:
-        return ask(why or "unclear", moment, "RETRY", **timing(moment, why or ""))
+        return ask(why or "resume_or_leave", moment, "RETRY", **timing(moment, why or ""))
     if any(act.stage not in (None, run.stage) for act in again):
         return ask("wrong_stage", moment, "RETRY")
     strange = moment.setting_of_another_stage(run.stage)
@@ -79,7 +79,7 @@ def claim_or_order(moment: Moment) -> Answer:
         return ask("claim_contradicted", moment)
     if any(act.stage not in (None, moment.run.stage) for act in moment.go):
         return ask("not_ready", moment)
-    return ask("unclear", moment, "RETRY")
+    return ask("resume_or_leave", moment, "RETRY")
 
 
 def nothing_runs(moment: Moment) -> Answer:
