@@ -160,7 +160,8 @@ def test_a_cancel_that_overtakes_a_launch_leaves_nothing_running(room: Room) -> 
     room.outcome(room.press("r1/cancel/", "cancel_yes"))
     room.until_phase("cancelled")
     room.box.launches_fail = False
-    room.until(lambda: not [e for e in room.store.pending_effects() if isinstance(e.effect, Launch)] or None, "no launch")
+    pending = room.store.pending_effects
+    room.until(lambda: not any(isinstance(stored.effect, Launch) for stored in pending()), "no launch is left")
     assert room.box.works() == [] and "never started" in str(room.run().attempt("r1-synth-1").why)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     """`make(pipeline, roles=...)`; ended with the test."""
     made: list[Room] = []
 
-    def open_room(given: Pipeline | None = None, **config: object) -> Room:
+    def open_room(given: Pipeline | None = None, **config: Any) -> Room:
         made.append(Room(tmp_path, given, **config))
         return made[-1]
 
