@@ -1,6 +1,7 @@
 """The project's own files, as the house rules look at them."""
 
 import ast
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -10,13 +11,12 @@ TOP = Path(__file__).resolve().parents[3]
 
 @cache
 def tracked() -> tuple[str, ...]:
-    """Paths of the project's files, tracked or about to be."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=TOP, capture_output=True, text=True
-    )
-    if listed.returncode == 0:
+    """Paths of the project's files, tracked or about to be; all files where there is no git to ask."""
+    ask = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(ask, cwd=TOP, capture_output=True, text=True) if shutil.which("git") else None
+    if listed is not None and listed.returncode == 0:
         return tuple(sorted({name for name in listed.stdout.split("\0") if name and (TOP / name).is_file()}))
-    skipped = {".venv", "var", ".git"}  # an unpacked archive
+    skipped = {".venv", "var", ".git", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
     files = (path.relative_to(TOP) for path in TOP.rglob("*") if path.is_file())
     return tuple(sorted(str(path) for path in files if not skipped.intersection(path.parts) and path.suffix != ".pyc"))
 
