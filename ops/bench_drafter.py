@@ -32,7 +32,7 @@ from runner.train.served import Drafter
 from runner.train.setup import prepare
 from runner.vocab import choose, count_supervised
 
-ROWS = 65536  # tokens of one forward pass of the target
+ROWS = {"cuda": 65536, "cpu": 4096}  # tokens of one forward pass of the target
 
 
 @dataclass
@@ -76,7 +76,8 @@ def features_of(
     device = next(model.parameters()).device
     while order:
         longest = len(tokens[order[-1]])
-        batch, order = order[-max(1, ROWS // longest) :], order[: -max(1, ROWS // longest)]
+        count = max(1, ROWS[device.type] // longest)
+        batch, order = order[-count:], order[:-count]
         ids = torch.zeros(len(batch), longest, dtype=torch.int64)
         for place, number in enumerate(batch):  # right padding: causal attention never sees it
             ids[place, : len(tokens[number])] = torch.from_numpy(tokens[number].astype(np.int64))
