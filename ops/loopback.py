@@ -45,6 +45,7 @@ class LoopbackSshd:
             address=f"{getpass.getuser()}@{address}",
             port=port or self.port,
             root=str(root),
+            python=os.path.realpath(sys.executable),  # not a shim of a version manager, which takes its own time
             identity=str(self.state / "client_key"),
             known_hosts=str(self.state / "known"),
             call_s=120.0,

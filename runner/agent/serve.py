@@ -1,4 +1,7 @@
-"""The agent's loop: a request comes in, an answer goes out, until the channel closes."""
+"""The agent's loop: a request comes in, an answer goes out, until the channel closes.
+
+What a poll does not need is imported by the operation that does: it is compiled at each start, on the host.
+"""
 
 import contextlib
 import errno
@@ -9,11 +12,9 @@ import sys
 from dataclasses import asdict
 from typing import Any, Callable, Dict, NamedTuple, Tuple
 
-from runner.agent.cancel import cancel
 from runner.agent.facts import facts
 from runner.agent.gpus import GpuWatch, strangers
 from runner.agent.identity import ProcessTable
-from runner.agent.launch import launch
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
 from runner.agent.views import view
@@ -59,6 +60,8 @@ class Agent:
             busy = strangers(self.gpus.now(timeout_s=5.0), spec.gpus)
             if busy:
                 raise Refused("gpus-busy", "; ".join(busy))
+        from runner.agent.launch import launch
+
         launch(self.root, spec, ask.get("secrets") or {}, ask.get("env") or {})
         return Reply({"attempt": to_json(self.view(PollAsk(spec.attempt, spec.token)))})
 
@@ -80,6 +83,8 @@ class Agent:
             return AttemptView(attempt=ask.attempt, state=UNREADABLE, why=str(error), problems=[str(error)])
 
     def kill(self, ask: Dict[str, Any], body: bytes) -> Reply:
+        from runner.agent.cancel import cancel
+
         survivors = cancel(self.root, ask["attempt"], ask["token"], float(ask["grace_s"]))
         seen = to_json(self.view(PollAsk(ask["attempt"], ask["token"])))
         return Reply({"attempt": dict(seen, survivors=survivors or seen["survivors"])})
