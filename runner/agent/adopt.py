@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from runner.agent import exits
 from runner.agent.gpus import user_of
@@ -52,7 +52,7 @@ def inspect_process(pid: int) -> Dict[str, Any]:
     }
 
 
-def read_argv(pid: int) -> "list[str]":
+def read_argv(pid: int) -> List[str]:
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as file:
             return [part.decode("utf-8", "replace") for part in file.read().split(b"\0")[:-1]]
@@ -69,7 +69,7 @@ def started_at(found: Stat) -> Optional[str]:
     return utc_at(boot_s + found.start_ticks / os.sysconf("SC_CLK_TCK"))
 
 
-def out_of(pid: int, argv: "list[str]") -> Optional[str]:
+def out_of(pid: int, argv: List[str]) -> Optional[str]:
     """The folder that it was told to write into (`--out`), None when it was told none."""
     for i, part in enumerate(argv):
         name, equals, value = part.partition("=")
