@@ -4,29 +4,23 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-import alembic.command
-import alembic.config
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from bot.adapters.store import audit
-from bot.adapters.store.codec import dump_effect, dump_run, load_effect, load_run, text
+from bot.adapters.store import audit, writing
+from bot.adapters.store.codec import dump_run, load_effect, load_run, text
 from bot.adapters.store.schema import cursors, effects, events, leases, orders, posts, runs
+from bot.adapters.store.writing import Conflict
 from bot.core.cards import Card
-from bot.core.effects import Effect, Launch, Post, Whisper, Withdraw
+from bot.core.effects import Effect, Post, Whisper
 from bot.core.model import Phase, Run
 from bot.core.orders import Order
 from bot.core.stored import Posted, StoredEffect
 
 ENDED = (Phase.DONE.value, Phase.CANCELLED.value)
 LEASE = "bot"
-
-
-class Conflict(Exception):
-    """The run changed since it was read, or an effect that was to be withdrawn has begun. Load and step again."""
 
 
 class Store:
@@ -69,7 +63,7 @@ class Store:
     def handled(self, event_id: int, at: datetime, outcome: str) -> None:
         """Mark an event that led to no order."""
         with self._write() as connection:
-            _handled(connection, event_id, at, outcome)
+            writing.handled(connection, event_id, at, outcome)
 
     def event_outcome(self, claim: str) -> str | None:
         """What became of an event, None while it is pending."""
@@ -98,7 +92,7 @@ class Store:
             with self._write() as connection:
                 body = {"version": run.version, "updated_at": text(at), "body": dump_run(run)}
                 connection.execute(runs.insert().values(row | body))
-                _settle(connection, run.id, wanted, at, order)
+                writing.settle(connection, run.id, wanted, at, order)
         except sa.exc.IntegrityError as error:
             raise Conflict(f"run {run.id} exists") from error
 
@@ -125,16 +119,16 @@ class Store:
             if changed.rowcount != 1:
                 raise Conflict(f"{run.id} is no longer at version {was}")
             if begin is not None:
-                _begin(connection, begin, at)
-            _settle(connection, run.id, wanted, at, order)
+                writing.begin(connection, begin, at)
+            writing.settle(connection, run.id, wanted, at, order)
 
     def note_order(
         self, event_id: int, run_id: str, order: Order | None, wanted: Sequence[Effect], at: datetime, outcome: str
     ) -> None:
         """An event is handled: what was answered, and the audit entry if none was written yet."""
         with self._write() as connection:
-            _settle(connection, run_id, wanted, at, order)
-            _handled(connection, event_id, at, outcome)
+            writing.settle(connection, run_id, wanted, at, order)
+            writing.handled(connection, event_id, at, outcome)
 
     def run(self, run_id: str) -> Run:
         """Raises KeyError."""
@@ -168,7 +162,7 @@ class Store:
         """Effects that come of no step. One whose key is known already is left out."""
         with self._write() as connection:
             known = set(connection.scalars(sa.select(effects.c.key).where(effects.c.key.in_([e.key for e in wanted]))))
-            _settle(connection, run_id, [e for e in wanted if e.key not in known], at, None)
+            writing.settle(connection, run_id, [e for e in wanted if e.key not in known], at, None)
 
     def due_effects(self, now: datetime) -> list[StoredEffect]:
         """Effects to be carried out now, oldest first."""
@@ -193,7 +187,7 @@ class Store:
     def begin_effect(self, effect_id: int, at: datetime) -> None:
         """From here on it may have happened. Raises Conflict when it was done or withdrawn."""
         with self._write() as connection:
-            _begin(connection, effect_id, at)
+            writing.begin(connection, effect_id, at)
 
     def finish_effect(self, effect_id: int, at: datetime, result: str = "") -> None:
         with self._write() as connection:
@@ -314,78 +308,3 @@ class Store:
         with self._write() as connection:
             connection.execute(cursors.delete().where(cursors.c.name == name))
             connection.execute(cursors.insert().values(name=name, value=value))
-
-
-def _begin(connection: Connection, effect_id: int, at: datetime) -> None:
-    begun = connection.execute(
-        effects.update().where(effects.c.id == effect_id, effects.c.done_at.is_(None)).values(begun_at=text(at))
-    )
-    if begun.rowcount != 1:
-        raise Conflict(f"effect {effect_id} was done or withdrawn")
-
-
-def _handled(connection: Connection, event_id: int, at: datetime, outcome: str) -> None:
-    connection.execute(events.update().where(events.c.id == event_id).values(handled_at=text(at), outcome=outcome))
-
-
-def _settle(
-    connection: Connection,
-    run_id: str,
-    wanted: Sequence[Effect],
-    at: datetime,
-    order: Order | None,
-) -> None:
-    for effect in wanted:
-        if isinstance(effect, Withdraw):
-            _withdraw(connection, effect.key, at)
-            continue
-        kind, body = dump_effect(effect)
-        not_before = effect.not_before if isinstance(effect, Launch) else at
-        connection.execute(
-            effects.insert().values(run=run_id, kind=kind, key=effect.key, body=body, not_before=text(not_before))
-        )
-    if order is not None:
-        audit.append(connection, order)
-
-
-def _withdraw(connection: Connection, key: str, at: datetime) -> None:
-    taken = connection.execute(
-        effects.update()
-        .where(effects.c.key == key, effects.c.begun_at.is_(None), effects.c.done_at.is_(None))
-        .values(done_at=text(at), result="withdrawn")
-    )
-    if taken.rowcount != 1:
-        raise Conflict(f"{key} has begun")
-
-
-def open_store(url: str) -> Store:
-    """Open the database and bring its tables up to date."""
-    parsed = sa.engine.make_url(url)
-    sqlite = parsed.get_backend_name() == "sqlite"
-    if sqlite and parsed.database and parsed.database != ":memory:":
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url, connect_args={"timeout": 20} if sqlite else {})
-    if sqlite:
-        _prepare_sqlite(engine)
-    config = alembic.config.Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with engine.execution_options(writes=True).begin() as connection:
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "head")
-    return Store(engine)
-
-
-def _prepare_sqlite(engine: Engine) -> None:
-    """Write-ahead log, and transactions that take the write lock when they begin (no upgrade deadlocks)."""
-
-    def connected(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=20000"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    def begun(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    sa.event.listen(engine, "connect", connected)
-    sa.event.listen(engine, "begin", begun)
