@@ -141,6 +141,7 @@ class Seen(Event):
     view: AttemptView
     undo_s: float = 0.0  # the undo window, should this answer complete an accepted order
     gpu_percent: Mapping[int, float] = field(default_factory=dict)  # how busy the host's GPUs are, by index
+    root: str = ""  # the host's folder of all attempts and data
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,7 +92,7 @@ class Attempt:
     result: dict[str, Any] | None = None
     evidence: dict[str, Any] | None = None
     metrics: dict[str, float] = field(default_factory=dict)  # the newest figures that the stage reported
-    log_path: str = ""
+    log_path: str = ""  # on its host
     adopted: str = ""  # what it was before it became ours, in words; its exit code is never known
 
     @property

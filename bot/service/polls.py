@@ -89,7 +89,13 @@ class Polls:
         silent = [a for a in seen if views[a.id].state == UNREACHABLE]
         seen = [a for a in seen if a not in silent]
         self._each(silent, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=views[a.id].why))
-        self._each(seen, runs, lambda a: events.Seen(at=self._now(), view=views[a.id], undo_s=undo_s, gpu_percent=busy))
+        self._each(
+            seen,
+            runs,
+            lambda a: events.Seen(
+                at=self._now(), view=views[a.id], undo_s=undo_s, gpu_percent=busy, root=answer.facts.root
+            ),
+        )
 
     def _each(
         self, attempts: Iterable[Attempt], runs: dict[str, str], event: Callable[[Attempt], events.Event]

@@ -29,7 +29,8 @@ def answer(desk: Desk, polls: Polls, intent: Intent, thread_run: str | None) -> 
     extra: dict[str, Any] = dict(intent.more)
     if view == "logs":
         extra["log"] = _log(desk, run, int(intent.more.get("lines", 20)))
-        extra["where"] = _log_path(polls, run)
+        attempt = run.current
+        extra["where"] = f"{attempt.host}:{attempt.log_path}" if attempt and attempt.log_path else ""
     if view == "audit":
         extra["orders"] = desk.store.orders(run.id)
     if view == "compare":
@@ -70,14 +71,6 @@ def _compare(desk: Desk, run: Run, other_id: str) -> Card:
     if not rows:
         return say(f"Neither {run.id} nor {other.id} has a benchmark yet.")
     return Card(fallback=f"{run.id} and {other.id}", parts=bench_parts(rows))
-
-
-def _log_path(polls: Polls, run: Run) -> str:
-    attempt = run.current
-    if attempt is None:
-        return ""
-    facts = polls.facts.get(attempt.host)
-    return f"{attempt.host}:{facts.root if facts and facts.root else '~/.pointsman'}/attempts/{attempt.id}/log.txt"
 
 
 def _disk(polls: Polls, run: Run) -> str:

@@ -180,7 +180,7 @@ class Box:
     def poll(self, asks: Sequence[PollAsk]) -> HostView:
         self._reach()
         self.polled += 1
-        facts = HostFacts("boot", self.name, "now", 10**12, 2 * 10**12, 0.5, "3.11")
+        facts = HostFacts("boot", self.name, "now", 10**12, 2 * 10**12, 0.5, "3.11", root="/srv/pointsman")
         return HostView(facts, [self.views.get(a.attempt, AttemptView(a.attempt, "absent")) for a in asks])
 
     def kill(self, attempt: str, token: str, grace_s: float) -> AttemptView:

@@ -232,3 +232,10 @@ def test_a_group_that_the_chat_does_not_tell_is_answered_as_that(tmp_path: Path)
     told = room.until(lambda: text(room.chat.whispers[0][1]) if room.chat.whispers else None, "he is told")
     assert "<!subteam^S0MLOPS>" in told and "say it again" in told and room.run().phase is Phase.WAITING
     room.down()
+
+
+def test_a_failure_names_the_log_where_it_lies_on_the_host(room: Room) -> None:
+    room.tell("go")
+    room.work("r1-synth-1", rc=1)
+    card = room.shown("r1-synth-1/failed")
+    assert "box1:/srv/pointsman/attempts/r1-synth-1/log.txt" in text(card)

@@ -143,6 +143,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         result=view.result or before.result,
         evidence=view.evidence or before.evidence,
         metrics=before.metrics | _newest(view.metrics),
+        log_path=f"{event.root}/attempts/{before.id}/log.txt" if event.root else before.log_path,
     )
 
 

@@ -69,9 +69,7 @@ def reason(intent: Intent, run: Run, pipeline: Pipeline, now: datetime, said: st
         case "stage_already_done" if run.gate is not None and run.gate.after is None:
             return "Nothing was made yet that could be made again."
         case "skips_stage" if run.phase in (Phase.FAILED, Phase.CANCELLED):
-            return (
-                f"{title} did not come to its end, so nothing can go on from it. `retry` takes up what is there."
-            )
+            return f"{title} did not come to its end, so nothing can go on from it. `retry` takes up what is there."
         case "unclear" if intent.set and intent.proposed in ("BENCH", "RETRY"):
             return f"{words.settings(wanted(intent, pipeline))}: a value, but no order. Use it now?"
         case "stale_message":

@@ -78,8 +78,8 @@ def _card(run: Run, attempt: Attempt, title: str, said: str, replies: str, more:
     if tail and not more:
         parts.append(Text(text=f"Last log lines\n```{tail}```"))
     work = run.stage(attempt.stage).latest("work")
-    where = f"{attempt.host}:{{root}}/attempts/{attempt.id}/log.txt".replace("{root}", "~/.pointsman")
-    parts.append(Small(text=f"whole log: {escape(attempt.log_path or where)}"))
+    if attempt.log_path:
+        parts.append(Small(text=f"whole log: {escape(f'{attempt.host}:{attempt.log_path}')}"))
     parts.append(Text(text=f"Reply {replies}, or `status`."))
     again = Click(run=run.id, action="retry", version=run.version + 1, argument=work.id if work else "")
     parts.append(Buttons(buttons=(button(again, "Retry", "primary"),)))
