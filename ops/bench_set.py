@@ -1,6 +1,7 @@
 """A set of 10,000 samples by a tiny model: memory of client and server, folders, resume decision, quick and full look.
 
-The whole way is the real one: `runner extract` against a real server, then `runner verify extract`.
+The whole way is the real one: `runner extract` against a real server, then `runner verify extract`. With
+`--no-server` the capture's writer is fed random states here instead: all but the first figures, in a minute.
 """
 
 import argparse
@@ -15,10 +16,23 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import torch
 
 from runner import identity, target, tiny
 from runner.conversations import Conversation, write_conversations
+from runner.extract.records import Records
+from runner.journal import Journal
+from runner.serve.settings import PATCHES
+
+sys.path.insert(0, str(PATCHES / "capture"))
+
+from pointsman_capture.assembly import Assembly
+from pointsman_capture.folder import CaptureFolder
+from pointsman_capture.settings import Settings
+from pointsman_capture.writer import Writers
 
 _EVERY_S = 0.5
 
@@ -27,6 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="ops/bench set", description=__doc__)
     parser.add_argument("--samples", type=int, default=10000)
     parser.add_argument("--longest", type=int, default=32, help="tokens; the shortest has 4")
+    parser.add_argument("--server", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     args = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="pointsman-set-"))
@@ -48,8 +63,12 @@ def _measure(args: argparse.Namespace, root: Path) -> dict[str, Any]:
         made.append(Conversation(id=f"s{number:05d}", input_ids=ids, supervised=((len(ids) // 2, len(ids)),)))
     write_conversations(samples, made, tokenizer_digest=identity.tokenizer_digest(model), dropped={})
     extract = ["extract", "--target", model, "--samples", samples, "--out", out, "--dtype", "bfloat16"]
-    seconds, curve = _run(root, extract, out / "journal.jsonl", args.samples)
-    found: dict[str, Any] = {"samples": args.samples, "extract_s": seconds, "rss_mb_by_tenth": curve}
+    found: dict[str, Any] = {"samples": args.samples, "server": args.server}
+    if args.server:
+        found["extract_s"], found["rss_mb_by_tenth"] = _run(root, extract, out / "journal.jsonl", args.samples)
+    else:
+        found["writer_rss_mb_by_tenth"] = _write(out, made)
+        _run(root, extract)
     folders = Counter(path.parent.name for path in out.glob("samples/*/*"))
     found["folders"], found["most_files_a_folder"] = len(folders), max(folders.values())
     (out / "manifest.json").unlink()
@@ -62,6 +81,32 @@ def _measure(args: argparse.Namespace, root: Path) -> dict[str, Any]:
         found[f"verify_{name}_failed"] = [check["name"] for check in evidence["checks"] if check["ok"] is False]
     found["largest_rss_mb"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     return found
+
+
+def _write(out: Path, made: list[Conversation]) -> list[int]:
+    """Files and journal as a server and its client leave them. Returns this process's memory at each tenth."""
+    records, curve = Records.begin(out), []
+    writers = Writers(CaptureFolder(out), Settings(out, "auto", 2, 8 << 20))
+    assembly, rows = Assembly(writers), list[dict[str, Any]]()
+    with Journal(out / "journal.jsonl") as journal:
+        for number, each in enumerate(made):
+            states = SimpleNamespace(
+                hidden_states=torch.randn(len(each.input_ids), 3 * 128).bfloat16(),
+                last_hidden_states=torch.randn(len(each.input_ids), 128).bfloat16(),
+            )
+            req = SimpleNamespace(rid=each.id, origin_input_ids=each.input_ids, is_retracted=False)
+            req.inflight_middle_chunks, req.finished = 0, bool
+            file = f"samples/{number // 1000:04d}/{each.id}.safetensors"
+            asked = {"id": each.id, "file": file, "mask": ",".join(map(str, each.mask_runs))}
+            assembly.take(req, asked, states, slice(0, len(each.input_ids)), True)
+            if number % (len(made) // 10) == 0:
+                curve.append(_rss_mb(os.getpid()))
+        while len(rows) < len(made):
+            rows += records.new()
+            records.check_failure()
+        for row in rows:
+            journal.append(row)
+    return curve
 
 
 def _decide(root: Path, extract: list[Any]) -> float:

@@ -95,6 +95,7 @@ def write_kimi_k25(folder: Path, dtype: str, seed: int = 1) -> None:
         "num_attention_heads": 2,
         "num_hidden_layers": 1,
         "mm_hidden_size": 32,
+        "vt_hidden_size": 32,
         "text_hidden_size": text["hidden_size"],
     }
     config = {
@@ -130,7 +131,7 @@ class TinyProcessor:
         made.tokenizer = AutoTokenizer.from_pretrained(folder)
         limits = {"in_patch_limit": 64, "patch_limit_on_one_side": 8, "patch_size": 14, "merge_kernel_size": 2}
         settings = {**limits, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
-        made.media_processor = SimpleNamespace(media_proc_cfg=settings)
+        made.image_processor = made.media_processor = SimpleNamespace(media_proc_cfg=settings)
         return made
 """
 

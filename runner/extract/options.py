@@ -28,7 +28,7 @@ class ExtractOptions:
     in_flight: int = option("requests at the server at once", 64)
     in_flight_tokens: int = option("their tokens together", 65536)
     chunked_prefill: int = option("tokens a prefill pass; 0: SGLang's choice", 0)
-    writers: int = option("threads that write files, in the server", 4)
+    writers: int = option("threads that write files, in the server", 8)
     station: Path | None = option("folder in memory, such as /dev/shm, that files go through on their way to out", None)
     station_gb: float = option("most that lies there; 0: half of what is free there", 0.0)
     restarts: int = option("times that a server which died is started again", 3)
