@@ -26,6 +26,7 @@ class LoopbackSshd:
         prepare(state)
         self.state, self.port = state, free_port()
         lines = "".join(f"ListenAddress {address}\n" for address in addresses) + f"Port {self.port}\n{more}\n"
+        lines += "SetEnv SHLVL=1\n"  # bash then passes over the account's start-up files, which are nobody's figure
         config = state / "sshd_config.port"
         config.write_text((state / "sshd_config").read_text() + lines)
         key = " ".join((state / "known_hosts").read_text().split()[1:3])
