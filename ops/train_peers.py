@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from runner.export import to_served
+from runner.drafter import to_served
 from runner.hf import import_transformers
 from runner.train.batches import Sample
 from runner.train.model import DraftModel

@@ -161,7 +161,7 @@ def main(argv: Sequence[str]) -> int:
 
 def open_drafter(folder: Path, model: Any, target: dict[str, Any]) -> tuple["Drafter", list[int]]:
     """The drafter, and the indices that its config makes SGLang capture. Raises DataError."""
-    from runner.export import captured_indices
+    from runner.drafter import captured_indices
     from runner.train.served import Drafter
 
     drafter = Drafter.load(folder, model.get_input_embeddings().weight.detach())

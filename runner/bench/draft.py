@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.export import captured_indices
+from runner.drafter import captured_indices
 from runner.hf import load_config, text_config
 from runner.manifest import read_manifest
 from runner.protocol.errors import CaptureMismatch, DataError

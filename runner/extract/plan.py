@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from runner import conversations, hf, identity
 from runner.conversations import Conversation
-from runner.export import layer_ids
+from runner.drafter import layer_ids
 from runner.extract.options import ExtractOptions
 from runner.journal import read_journal
 from runner.manifest import HEADER_DTYPES, Model, SampleRow

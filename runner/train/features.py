@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from runner.dataset import FeatureSet
-from runner.export import layer_ids
+from runner.drafter import layer_ids
 from runner.protocol.errors import CaptureMismatch, DataError
 from runner.train.batches import Sample
 from runner.train.config import TrainConfig

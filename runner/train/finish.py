@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from runner.export import write_draft
+from runner.drafter import write_draft
 from runner.protocol.errors import DataError
 from runner.protocol.files import read_json, write_json
 from runner.train.curve import draw

@@ -1,7 +1,7 @@
 """The EAGLE-3 draft model: one Llama layer fed with (embedding, hidden state) pairs (arXiv 2503.01840).
 
 Weights are kept in the shape in which they are multiplied: the halves of q, k and v that read the embedding apart
-from those that read the hidden state, gate and up stacked. `runner.export` writes the names that SGLang loads.
+from those that read the hidden state, gate and up stacked. `runner.drafter` writes the names that SGLang loads.
 The embedding is the target's, frozen, and no part of this module.
 """
 

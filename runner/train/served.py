@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from runner.export import from_served
+from runner.drafter import from_served
 from runner.hf import load_config
 from runner.protocol.errors import DataError
 from runner.train.model import DraftModel

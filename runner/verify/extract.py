@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runner import conversations, hf, identity
 from runner.conversations import Conversation
-from runner.export import captured_indices
+from runner.drafter import captured_indices
 from runner.manifest import Manifest, SampleRow, complain_of_tensors, read_manifest, read_rows
 from runner.protocol.errors import DataError, ProtocolError
 from runner.protocol.evidence import Bad, Check

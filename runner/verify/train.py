@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from runner.export import ARCHITECTURE, captured_indices, shape_complaints
+from runner.drafter import ARCHITECTURE, captured_indices, shape_complaints
 from runner.hf import load_config
 from runner.manifest import manifest_digest, read_manifest
 from runner.protocol.errors import DataError, ProtocolError, StageError

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from runner.dataset import FeatureSet
-from runner.export import from_served
+from runner.drafter import from_served
 from runner.protocol.errors import StageError
 from runner.protocol.evidence import Check
 from runner.protocol.files import read_json

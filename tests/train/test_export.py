@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from runner.export import (
+from runner.drafter import (
     captured_indices,
     from_served,
     layer_ids,

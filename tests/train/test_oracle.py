@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from runner.export import from_served, to_served
+from runner.drafter import from_served, to_served
 from runner.train.batches import Sample, read_pack
 from runner.train.graphs import Graphs
 from runner.train.layout import count_slots

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from runner.export import to_served
+from runner.drafter import to_served
 from runner.train.batches import read_pack
 from runner.train.measure import Choices, Target, place
 from runner.train.rope import frequencies, tables
