@@ -27,7 +27,8 @@ def test_the_language_model_in_kimis_wrapper(tmp_path: Path) -> None:
     target.make("tiny-kimi-k2.5", tmp_path / "tiny-kimi")
     bench = Bench(tmp_path / "tiny-kimi", tmp_path)
     write_samples(tmp_path / "samples", bench.model, [3, 17, 64, 65, 130])
-    assert bench.extract("--capture", "2,3,5", "--chunked-prefill", 64) == 0, bench.log()
+    trusting = "--server-args=--trust-remote-code"
+    assert bench.extract("--capture", "2,3,5", "--chunked-prefill", 64, trusting) == 0, bench.log()
     (told,) = (read_json(str(path)) for path in bench.out.glob("capture/engine-*.json"))
     assert (
         told["hooked_by"] == "plugin"
