@@ -32,17 +32,32 @@ _SUBREAPER = 36
 def supervise(root: Root, attempt: AttemptDir, plan: Plan, lock: int, tell: int) -> NoReturn:
     """The life of the supervisor's process. `tell` is a pipe to the agent that launched it."""
     answer = Answer(tell)
+    held = [lock]
     try:
         locks = Locks(root, plan.spec.gpus, plan.spec.alone)
         detach({lock, tell, *locks.handles.values()})
         reach("supervisor.detached")
+        held.extend(locks.handles.values())
         supervisor = Supervisor(attempt, plan, locks, answer)
-        if supervisor.wait_for_locks() and supervisor.start():
-            supervisor.watch()
+        if supervisor.wait_for_locks():
+            refused = supervisor.start()
+            if refused is None:
+                supervisor.watch()
+            else:
+                let_go(held)
+                answer.give(refused)
     except BaseException as error:
+        let_go(held)
         answer.give({"error": "failed", "message": "the supervisor failed: %r" % error})
     finally:
         os._exit(0)
+
+
+def let_go(handles: List[int]) -> None:
+    """Whoever hears that nothing was started may launch again at once: no lock of ours is in the way then."""
+    for handle in handles:
+        with contextlib.suppress(OSError):
+            os.close(handle)
 
 
 def detach(keep: Set[int]) -> None:
@@ -118,8 +133,8 @@ class Supervisor:
         exits.record_exit(self.attempt, None, exits.CANCELLED, [], [])
         return False
 
-    def start(self) -> bool:
-        """Start the process, held back until started.json is durable. False: nothing was started."""
+    def start(self) -> Optional[Dict[str, Any]]:
+        """Start the process, held back until started.json is durable. Nothing was started if it returns why."""
         boot = boot_id()
         self.child = spawn(self.attempt, self.plan, list(self.locks.handles.values()))
         reach("supervisor.child")
@@ -128,9 +143,7 @@ class Supervisor:
             sync_folder(self.attempt.path)
         except (OSError, DiskFull) as error:
             self.child.abandon()
-            kind = "no-space" if isinstance(error, DiskFull) else "failed"
-            self.answer.give({"error": kind, "message": str(error)})
-            return False
+            return {"error": "no-space" if isinstance(error, DiskFull) else "failed", "message": str(error)}
         reach("supervisor.started")
         if os.path.exists(self.attempt.queued):
             os.unlink(self.attempt.queued)
@@ -140,7 +153,7 @@ class Supervisor:
             self.wall_at_s = time.monotonic() + self.plan.spec.limits.wall_s
         self.answer.give({"pid": self.child.pid})
         reach("supervisor.answered")
-        return True
+        return None
 
     def started_record(self, boot: str) -> Dict[str, Any]:
         return {
