@@ -2,6 +2,7 @@
 
 import os
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,10 +18,16 @@ AT_THE_GATE = 'while [ ! -e "$OUT/go" ]; do sleep 0.05; done;'
 
 def shell(script: str, attempt: str = "r1-synth-1", token: str = "", **fields: Any) -> AttemptSpec:
     """A script; it finds the attempt's data folder in $OUT."""
-    token = token or f"{attempt}.{os.getpid()}"  # another test run on this machine has others
+    # Another test, whose sweep may be late, has others, and so has another test run on this machine.
+    token = token or f"{attempt}.{os.getpid()}.{this_test()}"
     env = {"OUT": "{out}", **fields.pop("env", {})}
     argv = ["sh", "-c", script]
     return AttemptSpec(attempt=attempt, run="r1", stage="synth", token=token, argv=argv, env=env, **fields)
+
+
+def this_test() -> str:
+    """A short name of the test that runs; the same in all its phases."""
+    return f"{zlib.crc32(os.environ.get('PYTEST_CURRENT_TEST', '').rpartition(' ')[0].encode()):08x}"
 
 
 def see(host: AgentHost, spec: AttemptSpec, log_offset: int | None = None, log_max: int = 65536) -> AttemptView:

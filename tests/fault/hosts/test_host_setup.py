@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -175,7 +176,7 @@ def test_models_and_prompts_that_are_not_there_are_named(place: Place) -> None:
     place.write(packages="")
     (place.folder / "small.yaml").write_text(PIPELINE.format(folder=place.folder, model="packages.txt,{home}/no-model"))
     found = place.findings("check", "box")
-    home = Path("~/no-model").expanduser()
+    home = f"{pwd.getpwuid(os.getuid()).pw_dir}/no-model"  # where a login lands, whatever HOME says here
     assert found[f"file {place.folder}/packages.txt"]["ok"] is True
     missing = found[f"file {home}"]
     assert (missing["ok"], missing["found"]) == (False, "is not there")
