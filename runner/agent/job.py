@@ -30,8 +30,7 @@ def main() -> NoReturn:
     rc = 1
     try:
         detach({words.handle})
-        if supervisor.wait_for_locks() and supervisor.start():
-            supervisor.watch()
+        if supervisor.run([]):
             rc = supervisor.rc() or 0
     except BaseException as error:
         words.give({"error": "failed", "message": "the supervisor failed: %r" % error})

@@ -39,13 +39,7 @@ def supervise(root: Root, attempt: AttemptDir, plan: Plan, lock: int, tell: int)
         reach("supervisor.detached")
         held.extend(locks.handles.values())
         supervisor = Supervisor(attempt, plan, locks, answer)
-        if supervisor.wait_for_locks():
-            refused = supervisor.start()
-            if refused is None:
-                supervisor.watch()
-            else:
-                let_go(held)
-                answer.give(refused)
+        supervisor.run(held)
     except BaseException as error:
         let_go(held)
         answer.give({"error": "failed", "message": "the supervisor failed: %r" % error})
@@ -115,6 +109,18 @@ class Supervisor:
         self.kill_at_s = self.wall_at_s = self.give_up_at_s = float("inf")
         self.warned = False
         self.swept: Set[int] = set()
+
+    def run(self, held: List[int]) -> bool:
+        """From the locks to the record. False: nothing was started; `held` is let go before that is said."""
+        if not self.wait_for_locks():
+            return False
+        refused = self.start()
+        if refused is not None:
+            let_go(held)
+            self.answer.give(refused)
+            return False
+        self.watch()
+        return True
 
     def wait_for_locks(self) -> bool:
         """Take the locks, in a queue if need be. False: cancelled before it was our turn."""
