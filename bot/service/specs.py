@@ -58,7 +58,7 @@ def work_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) ->
         return [fill(part) for part in stage.command]
     argv = ["{python}", "-m", "runner", stage.verb, "--out", "{out}"]
     for name, value in stage.args.items():
-        argv += [_flag(name), value]
+        argv += _given(name, value)
     for name, source in stage.inputs.items():
         argv += [_flag(name), f"{{stage:{source}}}"]
     for name, setting in attempt.settings.items():
@@ -94,7 +94,7 @@ def look_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) ->
         return [fill(part.replace("{mode}", mode)) for part in stage.verify]
     argv = ["{python}", "-m", "runner", "verify", stage.verb or stage.id, "--subject", "{out}", mode]
     for name, value in stage.verify_args.items():
-        argv += [_flag(name), value]
+        argv += _given(name, value)
     return [fill(part) for part in argv]
 
 
@@ -106,8 +106,15 @@ def _setting(name: str, value: Value) -> list[str]:
     if isinstance(value, bool):
         return [_flag(name) if value else f"--no-{name.replace('_', '-')}"]
     if isinstance(value, tuple):
-        return [_flag(name), ",".join(map(str, value))]
-    return [_flag(name), f"{value:g}" if isinstance(value, float) else str(value)]
+        said = ",".join(map(str, value))
+    else:
+        said = f"{value:g}" if isinstance(value, float) else str(value)
+    return _given(name, said)
+
+
+def _given(name: str, value: str) -> list[str]:
+    """In one piece where a parser would take `--server-args --trust-remote-code` for two flags."""
+    return [f"{_flag(name)}={value}"] if value.startswith("-") else [_flag(name), value]
 
 
 def _filler(run: Run, attempt: Attempt, stage: StageSpec, pipeline: Pipeline, python: str) -> Callable[[str], str]:

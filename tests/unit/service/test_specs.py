@@ -29,7 +29,7 @@ def test_a_verb_gets_its_flags_inputs_and_settings() -> None:
     pipeline = with_stage(
         story,
         "train",
-        args={"target": "{target}", "batch_size": "2"},
+        args={"target": "{target}", "batch_size": "2", "server_args": "--trust-remote-code"},
         inputs={"features": "extract"},
         secrets=("WANDB",),
     )
@@ -41,6 +41,7 @@ def test_a_verb_gets_its_flags_inputs_and_settings() -> None:
             "{root}/models/kimi",
             "--batch-size",
             "2",
+            "--server-args=--trust-remote-code",
             "--features",
             "{root}/runs/r1/extract",
             "--lr",
