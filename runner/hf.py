@@ -53,6 +53,15 @@ def load_causal_lm(folder: Path, dtype: Any) -> Any:
 
     Of a wrapper, the text model alone. Raises DataError.
     """
+    return _load(folder, dtype, None)
+
+
+def load_layers(folder: Path, layers: range, dtype: Any) -> Any:
+    """As `load_causal_lm`, with these layers alone: the others need not fit in memory. Raises DataError."""
+    return _load(folder, dtype, layers)
+
+
+def _load(folder: Path, dtype: Any, layers: range | None) -> Any:
     transformers = import_transformers()
     whole = load_config(folder)
     text = text_config(whole)
@@ -62,10 +71,30 @@ def load_causal_lm(folder: Path, dtype: Any) -> Any:
             fields = {key: value for key, value in text.items() if key != "model_type"}
             given["config"] = transformers.AutoConfig.for_model(text["model_type"], **fields)
             given["key_mapping"] = {r"^language_model\.": ""}
-        model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), **given)
-    except (OSError, ValueError, KeyError) as error:
+        if layers is None:
+            loader = transformers.AutoModelForCausalLM
+        else:
+            config = given.setdefault("config", transformers.AutoConfig.from_pretrained(str(folder)))
+            loader = _part(transformers.MODEL_FOR_CAUSAL_LM_MAPPING[type(config)], layers)
+        model = loader.from_pretrained(str(folder), **given)
+    except (OSError, ValueError, KeyError, ImportError) as error:
         raise DataError(f"{folder}: transformers cannot load it ({error})") from error
     return model.eval()
+
+
+def _part(whole: Any, layers: range) -> Any:
+    """The model's class, with some of its layers under their own numbers: weights of the others are not asked for."""
+    import torch
+
+    class Part(whole):  # type: ignore[misc]
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            kept = torch.nn.ModuleList()
+            for number in layers:
+                kept.add_module(str(number), self.model.layers[number])
+            self.model.layers = kept
+
+    return Part
 
 
 def import_transformers() -> Any:

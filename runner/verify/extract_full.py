@@ -16,7 +16,7 @@ from runner.protocol.errors import DataError
 from runner.protocol.evidence import Bad, Check
 from runner.protocol.status import Progress
 from runner.stage import status
-from runner.verify import recompute
+from runner.verify import recompute, spans
 from runner.verify.checking import Clock, every
 from runner.verify.extract_picture import draw
 from runner.verify.options import VerifyOptions
@@ -59,7 +59,11 @@ def check(
     else:
         checks += recompute.check_next_tokens(options.target, features, [row for row, _ in sound])
         chosen = recompute.choose([row for row, _ in sound], options.recompute, seed=features.digest)
-        checks += recompute.check_states(options.target, features, [row.id for row in chosen])
+        ids = [row.id for row in chosen]
+        if too_large := recompute.room_missing(options.target):
+            checks.append(spans.check_spans(options.target, features, ids, too_large))
+        else:
+            checks += recompute.check_states(options.target, features, ids)
     picture = options.evidence_folder / "extract.png"
     draw(picture, manifest, [row.num_tokens for row in rows], [look.norms for _, look in sound])
     return checks, bad, [str(picture)]

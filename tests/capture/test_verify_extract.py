@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from runner import hf, verify
+from runner import hf, tiny, verify
 from runner.conversations import Conversation
 from runner.dataset import FeatureSet
 from runner.extract.records import Records
@@ -18,7 +18,7 @@ from runner.manifest import read_manifest, read_rows, write_set
 from runner.protocol.errors import Interrupted
 from runner.protocol.evidence import Check, Evidence
 from runner.protocol.files import read_json
-from runner.verify import extract_full, recompute
+from runner.verify import extract_full, recompute, spans
 from tests.capture.conftest import MadeSet, conversation, make_set
 
 INDICES = (2, 4, 5)
@@ -130,8 +130,6 @@ def test_what_was_left_out_by_the_rule_is_not_missed(random_set: MadeSet) -> Non
 
 
 def test_another_target_is_found_out(random_set: MadeSet, tmp_path: Path) -> None:
-    from runner import tiny
-
     other = tmp_path / "other"
     other.mkdir()
     tiny.write_llama(other, "float32", seed=9)
@@ -261,6 +259,52 @@ def test_rows_shifted_by_one_token_are_found_out(target: Path, tmp_path: Path) -
 
     evidence = look(made_by(shifted, target, tmp_path), "--full")
     assert {"recomputed", "next_token"} <= failed(evidence)
+
+
+@pytest.fixture
+def too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target does not fit in memory whole; a span of it does."""
+    monkeypatch.setattr(recompute, "room_missing", lambda target: "the target needs 2000 GB, 24 GB are free")
+
+
+@pytest.mark.usefixtures("too_large")
+@pytest.mark.parametrize("write", [tiny.write_llama, tiny.write_deepseek_v3, tiny.write_kimi_k25])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_of_a_large_target_both_ends_are_computed_again(
+    tmp_path: Path, write: Callable[[Path, str], None], dtype: torch.dtype
+) -> None:
+    target = tmp_path / "large"
+    target.mkdir()
+    write(target, "float32")
+    found = named(look(made_by(true_states(target, INDICES, dtype=dtype), target, tmp_path), "--full"), "recomputed")
+    assert found.ok, found
+    assert "2000 GB" in found.detail and "not recomputed: 4, 5" in found.detail
+
+
+@pytest.mark.usefixtures("too_large")
+@pytest.mark.parametrize("indices", [(1, 4, 5), (3, 4, 5), (2, 4, 6), (2, 4, 4)])
+def test_a_slip_at_either_end_is_found_in_a_large_target(
+    target: Path, tmp_path: Path, indices: tuple[int, ...]
+) -> None:
+    evidence = look(made_by(true_states(target, indices), target, tmp_path), "--full")
+    assert "recomputed" in failed(evidence)
+
+
+@pytest.mark.usefixtures("too_large")
+def test_a_norm_applied_twice_is_found_in_a_large_target(target: Path, tmp_path: Path) -> None:
+    made = made_by(true_states(target, INDICES, final="twice"), target, tmp_path)
+    assert "recomputed" in failed(look(made, "--full"))
+
+
+@pytest.mark.usefixtures("too_large")
+def test_what_cannot_be_loaded_even_in_part_is_left_open(
+    target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spans, "memory_missing", lambda what, size: f"{what} needs {size} bytes, none are free")
+    evidence = look(made_by(true_states(target, INDICES), target, tmp_path), "--full")
+    found = named(evidence, "recomputed")
+    assert evidence.verdict == "unsettled" and found.ok is None
+    assert "2000 GB" in found.detail and "layers 0 to 2" in found.detail
 
 
 def test_without_the_target_what_was_not_proven_is_said(random_set: MadeSet) -> None:
