@@ -1,5 +1,6 @@
 """A run and what belongs to it. Frozen: a step makes a new one."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -129,9 +130,15 @@ class StageRun:
     waived_why: str = ""
 
     def latest(self, *purposes: Purpose) -> Attempt | None:
-        """The newest attempt of these purposes (all, when none are given)."""
-        found = [a for a in self.attempts if not purposes or a.purpose in purposes]
-        return found[-1] if found else None
+        """The newest attempt of these purposes (all, when none are given) that was not taken back: it made nothing."""
+        return next((a for a in self._newest_first(purposes) if a.state is not AttemptState.WITHDRAWN), None)
+
+    def newest(self, *purposes: Purpose) -> Attempt | None:
+        """The same, taken back or not: for numbers and buttons, which are used once."""
+        return next(self._newest_first(purposes), None)
+
+    def _newest_first(self, purposes: tuple[Purpose, ...]) -> Iterator[Attempt]:
+        return (a for a in reversed(self.attempts) if not purposes or a.purpose in purposes)
 
     @property
     def evidence(self) -> dict[str, Any] | None:
@@ -298,3 +305,9 @@ class Run:
     def current(self) -> Attempt | None:
         """The newest work attempt of the stage the run is about."""
         return self.stage(self.at).latest("work")
+
+    @property
+    def moment(self) -> str:
+        """What a button is made for: the newest work here, even one that was taken back, so that none counts twice."""
+        newest = self.stage(self.at).newest("work")
+        return newest.id if newest else ""

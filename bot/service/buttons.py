@@ -131,5 +131,5 @@ def current(run: Run, click: Click, now: datetime) -> bool:
             return fresh and asked is not None and asked.version == click.version
         case "undo":
             return run.starting is not None and run.starting.attempt == click.argument
-    here = run.current.id if run.current else ""
-    return here == click.argument.partition("\n")[0] and (click.action != "extend" or run.phase is not Phase.RUNNING)
+    made_for = click.argument.partition("\n")[0]
+    return made_for == run.moment and (click.action != "extend" or run.phase is not Phase.RUNNING)

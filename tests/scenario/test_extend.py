@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.model import Phase
+from bot.core.model import AttemptState, Phase
 from bot.core.pipeline import Estimate, GateSpec, Param
 from tests.scenario.room import BEN, Room, pipeline, text
 
@@ -89,6 +89,68 @@ def test_an_extension_taken_back_leaves_everything_as_it_was(room: Room) -> None
     assert "r1-synth-2" not in room.box.works()
     room.tell("extraction done, continue", BEN)
     room.until(lambda: "r1-vocab-1" in room.box.works() or None, "what was there still stands")
+
+
+@pytest.fixture
+def at_synth(tmp_path: Path) -> Iterator[Room]:
+    """The gate before extract: what an extension runs again is the very stage the run is about."""
+    made = Room(tmp_path, pipeline(extract=GateSpec()), undo_s=3.0)
+    made.start()
+    made.desk.config = made.config.model_copy(update={"undo_s": 0.1})
+    made.tell("go")
+    made.work("r1-synth-1")
+    made.shown("/gate/extract")
+    made.desk.config = made.config
+    yield made
+    made.down()
+
+
+def taken_back(room: Room) -> None:
+    room.answer(room.say("generate 5 more"))
+    assert room.outcome(room.press("answer/", "extend")).startswith("done: extend")
+    assert room.tell("wait", BEN).startswith("done: hold")
+    assert room.run().attempt("r1-synth-2").state is AttemptState.WITHDRAWN
+
+
+def test_the_gate_of_what_an_extension_was_taken_back_from_looks_at_the_work_that_was_done(at_synth: Room) -> None:
+    room = at_synth
+    taken_back(room)
+    current = room.run().current
+    assert current is not None and (current.id, current.rc) == ("r1-synth-1", 0)
+    room.desk.config = room.config.model_copy(update={"undo_s": 0.1})
+    assert room.tell("continue", BEN).startswith("done: advance")
+    room.until(lambda: "r1-extract-1" in room.box.works() or None, "what was there still stands")
+    assert room.box.works() == ["r1-synth-1", "r1-extract-1"]
+    assert [spec.attempt for spec in room.box.launches if "check" in spec.attempt] == ["r1-synth-1.check1"]
+    assert room.run().stage("synth").state == "proven"
+
+
+def test_after_one_taken_back_the_next_has_a_number_of_its_own_and_the_old_button_does_nothing(at_synth: Room) -> None:
+    room = at_synth
+    room.answer(room.say("generate 5 more"))
+    said = room.shown("answer/")
+    value = next(b.value for p in said.card.parts if p.kind == "buttons" for b in p.buttons if b.action == "extend")
+    assert room.outcome(room.press_value(said, "extend", value)).startswith("done: extend")
+    room.tell("wait", BEN)
+    assert room.outcome(room.press_value(said, "extend", value)) == "refused: an old button"
+    assert room.run().phase is Phase.HELD
+    room.desk.config = room.config.model_copy(update={"undo_s": 0.1})
+    room.answer(room.say("generate 5 more"))
+    assert room.outcome(room.press("answer/", "extend")).startswith("done: extend"), "a new button is of this moment"
+    room.until(lambda: room.box.works() == ["r1-synth-1", "r1-synth-3"] or None, "it is made under a number of its own")
+
+
+def test_a_failure_whose_retry_was_taken_back_is_still_the_failure_it_was(at_synth: Room) -> None:
+    room = at_synth
+    room.desk.config = room.config.model_copy(update={"undo_s": 0.1})
+    room.tell("continue")
+    room.work("r1-extract-1", rc=7)
+    room.until_phase("failed")
+    room.desk.config = room.config
+    assert room.tell("retry").startswith("done: retry")
+    room.tell("wait", BEN)
+    current = room.run().current
+    assert room.run().phase is Phase.FAILED and current is not None and current.rc == 7
 
 
 def test_a_button_pressed_twice_makes_it_once(room: Room) -> None:

@@ -62,7 +62,8 @@ def new_attempt(
     spec, stage = pipeline.stage(stage_id), run.stage(stage_id)
     work = stage.latest("work")
     if purpose == "work" or work is None:
-        n = (work.n if work else 0) + 1
+        last = stage.newest("work")
+        n = (last.n if last else 0) + 1
         name = f"{run.id}-{stage_id}-{n}"
         out = f"{{root}}/runs/{run.id}/{stage_id}" + (f"/{n}" if spec.own_out else "")
     else:
@@ -187,7 +188,7 @@ def finish(run: Run, stage_id: str, at: datetime, pipeline: Pipeline) -> Moved:
     parts = [*bench_history(stage)] or ([*result_parts(work)] if work else [])
     if stage.evidence:
         parts += evidence_summary.parts(stage.evidence)
-    again = Click(run=run.id, action="bench", version=run.version + 1, argument=work.id if work else "")
+    again = Click(run=run.id, action="bench", version=run.version + 1, argument=run.moment)
     measures = "bench" in (stage_id, pipeline.stage(stage_id).verb)
     buttons = (button(again, "Bench again"),) if measures else ()
     card = Card(

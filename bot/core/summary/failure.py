@@ -77,10 +77,10 @@ def _card(run: Run, attempt: Attempt, title: str, said: str, replies: str, more:
     tail = escape(attempt.log_tail[-_TAIL:]).strip()
     if tail and not more:
         parts.append(Text(text=f"Last log lines\n```{tail}```"))
-    work = run.stage(attempt.stage).latest("work")
+    newest = run.stage(attempt.stage).newest("work")
     if attempt.log_path:
         parts.append(Small(text=f"whole log: {escape(f'{attempt.host}:{attempt.log_path}')}"))
     parts.append(Text(text=f"Reply {replies}, or `status`."))
-    again = Click(run=run.id, action="retry", version=run.version + 1, argument=work.id if work else "")
+    again = Click(run=run.id, action="retry", version=run.version + 1, argument=newest.id if newest else "")
     parts.append(Buttons(buttons=(button(again, "Retry", "primary"),)))
     return Card(title=title[:150], fallback=title, parts=tuple(parts), mentions=run.told(attempt.started_by))

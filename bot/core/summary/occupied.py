@@ -82,7 +82,6 @@ def _ending(run: Run, free: Sequence[dict[str, Any]], silent: Sequence[str], off
 
 
 def _button(run: Run, free: Sequence[dict[str, Any]]) -> Any:
-    here = run.current.id if run.current else ""
-    click = Click(run=run.id, action="cleanup", version=run.version, argument=here)
+    click = Click(run=run.id, action="cleanup", version=run.version, argument=run.moment)
     sure = f"Delete {_size(free)} that {run.id} made? That cannot be taken back."
     return button(click, f"Delete {_size(free)}"[:75], "danger", sure)

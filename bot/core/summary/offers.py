@@ -58,7 +58,7 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
     if "CANCEL" in proposed and (at_work or run.phase is Phase.STARTING):
         yield button(_about(run, "cancel"), f"Cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
     if "BENCH" in proposed and run.phase is Phase.DONE and why != "out_of_range":
-        argument = f"{_current(run)}\n{_json(values)}" if values else _current(run)
+        argument = f"{run.moment}\n{_json(values)}" if values else run.moment
         yield button(Click(run=run.id, action="bench", version=run.version, argument=argument), "Bench again")
     if "HOLD" in proposed and run.gate is None and at_work:
         yield button(_about(run, "hold_next"), "Hold at the next gate")
@@ -120,7 +120,7 @@ def _arm(intent: Intent, run: Run, pipeline: Pipeline) -> Iterator[Button]:
     never = progress is not None and progress[1] is not None and when.get(progress[2], 0) > progress[1]
     if never or all(spec.gate is None for spec in coming):
         return
-    argument = f"{_current(run)}\n{_json(when)}"
+    argument = f"{run.moment}\n{_json(when)}"
     click = Click(run=run.id, action="arm", version=run.version, argument=argument)
     yield button(click, "Yes, arm it" if intent.when else "Go on by itself once proven", "primary")
 
@@ -129,7 +129,7 @@ def _waive(run: Run, said: str) -> Iterator[Button]:
     reason = waiver_reason(said)
     if not reason:
         return
-    click = Click(run=run.id, action="waive", version=run.version, argument=f"{_current(run)}\n{reason}")
+    click = Click(run=run.id, action="waive", version=run.version, argument=f"{run.moment}\n{reason}")
     yield button(
         click, "Waive", "danger", f"Accept what the evidence contradicts? Recorded with your name: {reason}"[:290]
     )
@@ -143,16 +143,12 @@ def _extend(intent: Intent, run: Run, pipeline: Pipeline) -> Iterator[Button]:
         bound = max(extension(run, pipeline, add).values())
     except WrongState:
         return
-    click = Click(run=run.id, action="extend", version=run.version, argument=f"{_current(run)}\n{add}")
+    click = Click(run=run.id, action="extend", version=run.version, argument=f"{run.moment}\n{add}")
     yield button(click, f"Extend to {bound:,} samples", "primary")
 
 
 def _about(run: Run, action: str) -> Click:
-    return Click(run=run.id, action=action, version=run.version, argument=_current(run))
-
-
-def _current(run: Run) -> str:
-    return run.current.id if run.current else ""
+    return Click(run=run.id, action=action, version=run.version, argument=run.moment)
 
 
 def _json(values: Mapping[str, object]) -> str:

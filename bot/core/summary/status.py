@@ -79,7 +79,7 @@ def _stage_line(run: Run, spec: StageSpec, now: datetime) -> StageLine:
 
 def _detail(stage: StageRun, now: datetime) -> str:
     attempt = stage.latest("work")
-    if attempt is None or attempt.state is AttemptState.WITHDRAWN:
+    if attempt is None:
         return ""
     if stage.state == "active":
         check = stage.latest()
@@ -121,7 +121,9 @@ def progress_line(attempt: Attempt) -> str:
     if progress is not None:
         done, total, unit = progress
         told.append(
-            f"{words.count(done)}/{words.count(total)} {escape(unit)}" if total else f"{words.count(done)} {unit}"
+            f"{words.count(done)}/{words.count(total)} {escape(unit)}"
+            if total
+            else f"{words.count(done)} {escape(unit)}"
         )
     told += _rates(status.get("rates") or {})
     told += _eta(status.get("eta_s") or {})

@@ -34,5 +34,4 @@ def _buttons(run: Run, pipeline: Pipeline) -> tuple[Button, ...]:
         first = pipeline.stage(run.gate.before).title
         advance, hold = (Click(run=run.id, action=action, version=run.gate.version) for action in ("advance", "hold"))
         return button(advance, f"Start {first}"[:75], "primary"), button(hold, "Hold")
-    current = run.current.id if run.current else ""
-    return (button(Click(run=run.id, action="retry", version=run.version, argument=current), "Retry", "primary"),)
+    return (button(Click(run=run.id, action="retry", version=run.version, argument=run.moment), "Retry", "primary"),)
