@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from bot.core.reading.clauses import END_TAGS
 from bot.core.reading.context import PendingQuestion, QuestionKind
 from bot.core.reading.intent import Intent, Kind
+from bot.core.reading.items import Item
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold
 
 _REFUSES = (Tag.HOLD, Tag.KEEP, Tag.NO)
+_DROPS = frozenset({Tag.UNDO, Tag.SKIP})
+_THE_QUESTION = frozenset({"cancellation", "cancelation", "cancelling", "canceling", "question", "request"})
+_POINTERS = frozenset({"that", "this"})
+_SAME_WORD = frozenset({"cancel", "abort"})  # what the question itself says, or means
 _SHORT_YES = frozenset({"y"})
 
 
 def declined(moment: Moment) -> Answer:
     """ "no", "don't", "keep it running": what was asked about is left as it is."""
     message = moment.message
+    if _takes_back(moment):
+        return ask("mixed_polarity", moment, "CANCEL") if moment.go else hold(moment, declines="CANCEL")
     spared = message.find(Tag.CANCEL, Tag.STOP, negated=True)
     loose = any(clause.loose_not for clause in message.clauses)
     against = spared or loose or moment.no_go or message.has(Tag.NO, Tag.KEEP, Tag.MISTAKE) or message.find(Tag.HOLD)
@@ -34,8 +44,7 @@ def confirmed(moment: Moment) -> Answer:
     if not ends and not yes and not short:
         return None
     why = moment.objection("complaint")
-    # "cancel" after "Cancel r12?" may take back the question as well as confirm it.
-    doubtful = [item.text for item in message.words] in (["cancel"], ["cancel", "that"])
+    doubtful = _may_take_back(moment)
     praised = message.claims or message.has(Tag.GOOD, Tag.PRAISE)
     if why is None and (len(yes) < len(moment.go) or message.settings or doubtful or praised):
         why = "unclear"
@@ -44,6 +53,31 @@ def confirmed(moment: Moment) -> Answer:
     if why is not None:
         return ask(why, moment, "CANCEL")
     return Intent(kind=Kind.CANCEL, rule="", run=moment.run.id, stage=moment.run.stage)
+
+
+def _takes_back(moment: Moment) -> bool:
+    """ "cancel the cancel", "stop the cancellation", "undo that request": the order is against the question itself."""
+    for clause in moment.message.clauses:
+        against = [act.at for act in clause.acts if act.tag in END_TAGS | _DROPS and not act.negated]
+        asked = [at for at, item in enumerate(clause.items) if _is_the_question(clause.items, at, item)]
+        if against and any(min(against) < at for at in asked):
+            return True
+    return False
+
+
+def _is_the_question(items: Sequence[Item], at: int, item: Item) -> bool:
+    named = at > 0 and items[at - 1].has(Tag.ARTICLE, Tag.MY, Tag.GLUE)
+    return item.text in _THE_QUESTION or (named and item.has(*END_TAGS))
+
+
+def _may_take_back(moment: Moment) -> bool:
+    """ "cancel" or "abort that" after "Cancel r12?" may be against the question as well as confirm it."""
+    words = [item for item in moment.message.words if not item.has(Tag.POLITE, Tag.NOW)]
+    ends = [item for item in words if item.has(Tag.CANCEL, Tag.STOP)]
+    bare = bool(ends) and all(item in ends or item.text in _POINTERS for item in words)
+    points = any(item.text.split()[-1] in _POINTERS for item in words)
+    of_the_question = any(item.text in _THE_QUESTION for item in words) or len(ends) > 1
+    return of_the_question or (bare and (points or any(item.text in _SAME_WORD for item in ends)))
 
 
 def neither_yes_nor_no(moment: Moment) -> Answer:
@@ -81,10 +115,9 @@ def which_run(message: Message, question: PendingQuestion) -> tuple[list[str], I
     picked = _picked(message, every)
     if any(run not in every for run in picked):
         return [], Intent(kind=Kind.ASK, rule="no_such_candidate", why="unknown_run", more={"candidates": every})
-    if message.named(Tag.BOTH):
-        return every, None
-    if picked and all(item.has(*_PICKING) or item.text in ("run", "one") for item in message.words):
-        return picked, None
+    both = message.named(Tag.BOTH)
+    if (picked or both) and all(item.has(*_PICKING, Tag.BOTH) or item.text in ("run", "one") for item in message.words):
+        return every if both else picked, None
     return [], _which(question) if message.words or message.emoji else None
 
 
