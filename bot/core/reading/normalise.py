@@ -30,6 +30,7 @@ _ARROWS = dict.fromkeys(map(ord, "→⇒➡➜➔⟶↦▶►"), " > ")
 _TABLE = _INVISIBLE | _QUOTE_MARKS | _DASHES | _SPACES | _BREAKS | _PUNCTUATION | _ARROWS
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
 _STRUCK = re.compile(r"(?<![^\W_])(?<!~)~(?=\S)([^~\n]*\S)~(?![^\W_])(?!~)")
 _LINK = re.compile(r"<(?:https?|mailto|tel|ftp):[^<>]*>|\b(?:https?://|www\.)[^\s<>]+")
 _MENTION = re.compile(r"<(@|#|!)([^<>|\s]+)(?:\|[^<>]*)?>")
@@ -57,6 +58,7 @@ class Cleaned:
     struck: bool = False  # struck-out text was removed
     truncated: bool = False  # longer than MAX_CHARS
     disguised: bool = False  # direction marks: what is seen need not be what is read
+    unaddressed: bool = False  # the bot's mention stands only in what was removed, in code, or in a longer id
 
 
 def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
@@ -68,9 +70,11 @@ def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
     text, fences = _FENCE.subn("\n", text)
     text, struck = _STRUCK.subn(" ", text)
     text = _LINK.sub(f" {LINK} ", text)
+    named = bot_user is not None and f"<@{bot_user}" in raw
     text = _replace_mentions(text, bot_user, mentioned)
     text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     text, quoted = _drop_quotes(text)
+    spoken = text
     text = unicodedata.normalize("NFC", text.translate(_SINGLETONS)).translate(_TABLE)
     cased = text.replace("`", "").strip()
     text = _WITH.sub("with ", _MARKUP.sub("", text))
@@ -82,6 +86,7 @@ def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
         struck=struck > 0,
         truncated=truncated,
         disguised=disguised,
+        unaddressed=named and BOT not in _CODE.sub("", spoken),
     )
 
 

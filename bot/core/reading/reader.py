@@ -46,6 +46,8 @@ def read(text: str, context: Context) -> tuple[Intent, ...]:
     if context.event is Event.REACTION and not text.startswith(":"):
         text = f":{text}:"
     cleaned = normalise(text, context.bot_user, context.mentioned)
+    if cleaned.unaddressed:
+        context = replace(context, mentioned=False)
     message = parse(cleaned, collect(context))
     strict = read_strict(cleaned, context)
     if strict is not None:
