@@ -20,6 +20,7 @@ from bot.core.reading.tokens import MAX_TOKENS, tokenise
 _RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
 _LOOKING = frozenset({"checking", "looking"})
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
+_COMPARES = ("<", ">", "=", "==", "=>")
 _INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
 
 
@@ -30,6 +31,7 @@ class Message:
     clauses: tuple[Clause, ...]
     cleaned: Cleaned
     outer: Message | None = None
+    bounded: bool = False  # "> 5pm", ">= 9000 samples": a comparison that no figure stands before
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
@@ -115,7 +117,32 @@ def parse(cleaned: Cleaned, names: Names) -> Message:
     tokens = tokenise(cleaned.text, names.whole)
     if len(tokens) >= MAX_TOKENS:
         cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    return Message(tuple(split_clauses(_without_ornament(classify_tokens(tokens, names)))), cleaned)
+    items = _without_ornament(classify_tokens(tokens, names))
+    return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
+
+
+def _bounded(items: list[Item]) -> bool:
+    """Whether "<", ">" or "=" and a number follow what is no figure or value, so that they bound the order instead."""
+    before: Item | None = None
+    signs: list[str] = []
+    for item in items:
+        if item.is_mark(*_COMPARES):
+            signs.append(item.text)
+        elif signs and item.has(Tag.NUMBER) and not _takes_comparison(before, signs):
+            return True
+        elif not (signs and item.has(Tag.MARK)) or item.is_mark("\n"):
+            signs = []
+            of_metric = before is not None and before.has(Tag.METRIC) and item.has(Tag.AUX, Tag.AT, Tag.GLUE, Tag.FILL)
+            before = before if of_metric else item
+    return False
+
+
+def _takes_comparison(item: Item | None, signs: list[str]) -> bool:
+    """ "loss < 2" and "9000 = 9000" are figures, "lr = 2e-4" is a value."""
+    if item is None:
+        return False
+    equals = set(signs) <= {"=", "=="}
+    return item.has(Tag.METRIC, Tag.NUMBER) or (equals and item.has(Tag.PARAM, Tag.UNKNOWN, Tag.NOUN, Tag.SUITE))
 
 
 def _without_ornament(items: list[Item]) -> list[Item]:
@@ -147,7 +174,7 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "reported", message.has(Tag.REPORT)
     yield "mixed_polarity", message.named(Tag.NOT) or message.has(Tag.NO)
     yield "timed", message.has(Tag.TIME, Tag.LATER) or _clock(message)
-    yield "conditional", message.has(Tag.CONDITION, Tag.BEFORE) or _milestone(message)
+    yield "conditional", message.has(Tag.CONDITION, Tag.BEFORE) or _milestone(message) or message.bounded
     yield "hedge", message.has(Tag.HEDGE, Tag.DOUBT)
     yield "joke", message.has(Tag.JOKE)
     yield "hype", any(item.has(Tag.HYPE) and item.value != "emoji" for item in message.items)

@@ -41,3 +41,39 @@ def test_a_verdict_on_both_picks_neither(what: str) -> None:
 @pytest.mark.parametrize("text", ["both", "both please", "both of them", "ok both", "r12 and r14"])
 def test_both_still_picks_both(text: str) -> None:
     assert kinds("Q", text) == [Kind.ADVANCE, Kind.ADVANCE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["> <@U0BOT> hi\ncontinue", "&gt; <@U0BOT> hi\ncontinue", "```<@U0BOT>```\ncontinue", "`<@U0BOT>` continue",
+     "`<@U0BOT> continue`", "continue <@U0BOTTOM>", "~<@U0BOT>~ continue", "continue\n>>> <@U0BOT>"],
+)  # fmt: skip
+def test_a_mention_in_what_is_not_read_or_of_a_longer_id_is_none(text: str) -> None:
+    assert not any(intent.acts for intent in read(text, FIXTURES["G1m"]))
+
+
+@pytest.mark.parametrize("text", ["<@U0BOT> continue", "<@U0BOT> `continue`", "> hi\n<@U0BOT> continue"])
+def test_a_mention_in_the_text_addresses_the_bot(text: str) -> None:
+    assert kinds("G1m", text) == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [("G1", "continue >= 17:00"), ("G1", "continue &gt; 5pm"), ("G1", "continue >= 9000 samples"),
+     ("G1", "continue @ >=90%"), ("G1", "continue, > 5pm"), ("G1", "continue > ~5pm"), ("G1", "<= 80% continue"),
+     ("G1", "lr >= 1e-4, continue"), ("F", "retry > 5pm"), ("GT", "bench > 17:00"), ("B", "bench again > 17:00"),
+     ("T62", "stop >= 80%"), ("T62", "kill it > 80%"), ("K", "yes > 80%")],
+)  # fmt: skip
+def test_a_comparison_behind_an_order_is_a_condition(code: str, text: str) -> None:
+    assert kinds(code, text) == [Kind.ASK]
+
+
+@pytest.mark.parametrize("text", ["loss < 2, continue", "loss is < 2, continue", "accuracy >= 0.7, continue"])
+def test_a_figure_that_is_compared_is_no_condition(text: str) -> None:
+    assert kinds("GT", text) == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize("text", ["lr=2e-4, continue", "continue, lr = 2e-4", "lr == 2e-4 continue"])
+def test_a_value_after_an_equals_sign_is_no_condition(text: str) -> None:
+    (intent,) = read(text, FIXTURES["G1"])
+    assert (intent.kind, intent.set) == (Kind.ADVANCE, {"lr": 2e-4})
