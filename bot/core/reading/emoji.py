@@ -19,6 +19,8 @@ _CLASSES: dict[Tag, str] = {
     """,
     Tag.DOUBT: """
         thinking_face thinking 🤔 question ❓ grey_question ❔ upside_down_face 🙃 shrug 🤷
+         rolling_eyes face_with_rolling_eyes 🙄 clown_face clown 🤡 trollface troll melting_face 🫠 smirk 😏 unamused 😒
+         facepalm face_palm 🤦 zany_face 🤪 lying_face 🤥 woozy_face 🥴
          face_with_raised_eyebrow 🤨 ⁉ interrobang :( :-( :/ :-/ :| :-| :\\ ;) ;-) :p
     """,
 }
