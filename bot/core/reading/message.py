@@ -180,6 +180,7 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "hype", any(item.has(Tag.HYPE) and item.value != "emoji" for item in message.items)
     yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
     yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
+    yield "unclear", message.named(Tag.PERSON)
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
     yield "chained", _other_orders(message)

@@ -77,3 +77,42 @@ def test_a_figure_that_is_compared_is_no_condition(text: str) -> None:
 def test_a_value_after_an_equals_sign_is_no_condition(text: str) -> None:
     (intent,) = read(text, FIXTURES["G1"])
     assert (intent.kind, intent.set) == (Kind.ADVANCE, {"lr": 2e-4})
+
+
+@pytest.mark.parametrize(
+    "emoji", ["🙄", ":rolling_eyes:", ":face_with_rolling_eyes:", "🤡", ":clown_face:", ":trollface:", "🫠", "😏", "🤦"]
+)
+def test_a_mocking_emoji_beside_an_order_asks(emoji: str) -> None:
+    assert kinds("G1", f"continue {emoji}") == [Kind.ASK]
+    assert kinds("G1", f"{emoji} continue") == [Kind.ASK]
+    assert kinds("Q", f"both {emoji}") == [Kind.ASK]
+    assert kinds("K", f"yes {emoji}") == [Kind.ASK]
+
+
+@pytest.mark.parametrize("emoji", ["🎉", "👍", ":white_check_mark:"])
+def test_a_friendly_emoji_beside_an_order_does_not(emoji: str) -> None:
+    assert kinds("G1", f"continue {emoji}") == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [("G1", "yes, i saw it"), ("G1", "yep, saw that"), ("G1", "yes it is"), ("G1", "yes, i looked"),
+     ("K", "yes, i saw it"), ("K", "yes, 62%"), ("K", "yes, at 62%"), ("K", "yes, 62% is done")],
+)  # fmt: skip
+def test_a_yes_that_tells_something_confirms_nothing(code: str, text: str) -> None:
+    assert kinds(code, text) == [Kind.ASK]
+
+
+@pytest.mark.parametrize("text", ["yes", "yes please", "yes, looks good", "yes, i saw it, looks good", "yes, continue"])
+def test_a_yes_with_a_verdict_or_an_order_still_passes_the_gate(text: str) -> None:
+    assert kinds("G1", text) == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [("G1", "continue, <@U123>"), ("G1", "continue <@U123>"), ("G1", "ok, continue. <@U123>"), ("G1", "yes, <@U123>"),
+     ("F", "retry, <@U123>"), ("GT", "bench, <@U123>"), ("K", "yes, <@U123>"), ("T62", "kill it, <@U123>"),
+     ("G1", "lr 2e-4, <@U123>")],
+)  # fmt: skip
+def test_an_order_beside_the_mention_of_a_person_asks(code: str, text: str) -> None:
+    assert kinds(code, text) == [Kind.ASK]

@@ -141,7 +141,18 @@ def hold_of_somebody_else(moment: Moment) -> Answer:
 def confirms_nothing(moment: Moment) -> Answer:
     """ "confirmed" answers no question that a gate asks."""
     only = bool(moment.go) and all(act.tag is Tag.CONFIRM for act in moment.go)
-    return ask("filler", moment, "ADVANCE") if only else None
+    return ask("filler", moment, "ADVANCE") if only or _only_seen(moment) else None
+
+
+def _only_seen(moment: Moment) -> bool:
+    """ "yes, i saw it" and "yes it is" may answer a colleague: something is told, without a verdict on it."""
+    message = moment.message
+    bare = bool(moment.go) and all(act.tag is Tag.YES for act in moment.go)
+    return (
+        bare
+        and message.has(Tag.REVIEW, Tag.SUBJECT, Tag.AUX)
+        and not message.named(Tag.GOOD, Tag.PRAISE, Tag.DONE, Tag.BOUND)
+    )
 
 
 def may_answer_others(moment: Moment) -> Answer:
