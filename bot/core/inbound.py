@@ -1,7 +1,7 @@
 """What reached the bot from the chat, as data that is stored before anything is done with it."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Literal, Self
 
@@ -35,6 +35,13 @@ class InboundEvent:
     response_url: str = ""
     history: bool = False  # read later than sent, by catching up
     raw: str = "{}"
+
+    def __post_init__(self) -> None:
+        """Whoever made it: what no database takes would stay pending for ever, and hold up the orders after it."""
+        for item in fields(self):
+            told = getattr(self, item.name)
+            if isinstance(told, str) and (kept := storable(told)) != told:
+                object.__setattr__(self, item.name, kept)
 
     @property
     def claim_key(self) -> str:
