@@ -138,6 +138,8 @@ def _ends_clause(items: Sequence[Item], at: int, current: Sequence[Item]) -> boo
     before = current[-1] if current else None
     if item.is_mark(":", "=", "==", "<", ">") and before is not None and after is not None and after.has(Tag.NUMBER):
         return not before.has(Tag.PARAM, Tag.METRIC, Tag.NUMBER, Tag.UNKNOWN, Tag.NOUN)
+    if item.is_mark(":") and before is not None and before.has(Tag.STAGE) and after is not None:
+        return not after.has(Tag.PARAM)  # "extraction: lr 2e-4"
     if item.is_mark(","):
         listed = before is not None and before.has(Tag.NUMBER) and after is not None and after.has(Tag.NUMBER)
         follows = at + 2 < len(items) and isinstance(items[at + 2].value, ParamSpec)

@@ -19,6 +19,7 @@ _SCALE = {"k": 1_000, "m": 1_000_000, None: 1}
 _MAX_RANGE = 64
 _JOINERS = (Tag.TO, Tag.SET, Tag.ARTICLE, Tag.AT, Tag.AUX)
 _WRITTEN = frozenset({"of", "as"})
+_QUOTES = ("'", '"', "\n")
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
@@ -31,6 +32,7 @@ class Setting:
     value: Any = None
     problem: str | None = None
     texts: tuple[str, ...] = ()
+    of: str | None = None  # the stage named before it: "extraction lr 2e-4"
 
 
 def parse_number(text: str) -> int | float | None:
@@ -82,16 +84,28 @@ def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) 
         after += 1
     if after < len(items) and _is_value(items[after], spec):
         texts, end = _values(items, after, spec)
-        return _typed(spec, texts), set(range(_opening(items, at), end))
+        start = _opening(items, at)
+        taken = set(range(start, end))
+        if end < len(items) and items[end].has(Tag.MARK) and items[end].text not in _QUOTES:  # "2e-4 %", "3+"
+            return Setting(name=spec.name, spec=spec, problem="no_value"), taken | {end}
+        return replace(_typed(spec, texts), of=_stage_before(items, start)), taken
     before = at - 1
     if before >= 0 and before not in used and items[before].has(Tag.NUMBER) and spec.type != "gpus":
         counted = items[at].has(Tag.NOUN) and not (before > 0 and items[before - 1].has(Tag.SET))
         if not counted:
-            return _typed(spec, [items[before].text]), set(range(_opening(items, before), at + 1))
+            taken = set(range(_opening(items, before), at + 1))
+            if before > 0 and items[before - 1].has(Tag.MARK) and items[before - 1].text not in _QUOTES:  # "~3 epochs"
+                return Setting(name=spec.name, spec=spec, problem="no_value"), taken | {before - 1}
+            return replace(_typed(spec, [items[before].text]), of=_stage_before(items, min(taken))), taken
     relative = [i for i, other in enumerate(items) if other.has(Tag.RELATIVE) and abs(i - at) <= 3]
     if relative and not items[at].has(Tag.NOUN):
         return Setting(name=spec.name, spec=spec, problem="no_value"), {at, *relative}
     return None
+
+
+def _stage_before(items: Sequence[Item], at: int) -> str | None:
+    before = items[at - 2 if at > 1 and items[at - 1].is_mark(":") else at - 1] if at > 0 else None
+    return str(before.value) if before is not None and before.has(Tag.STAGE) else None
 
 
 def _opening(items: Sequence[Item], at: int) -> int:
@@ -132,6 +146,8 @@ def _values(items: Sequence[Item], at: int, spec: ParamSpec) -> tuple[list[str],
 
 
 def _typed(spec: ParamSpec, texts: list[str]) -> Setting:
+    if any(text.startswith("+") for text in texts):  # three epochs, or three more?
+        return Setting(name=spec.name, spec=spec, problem="no_value")
     value = _convert(spec, texts)
     if value is None:
         return Setting(name=spec.name, spec=spec, problem="out_of_range", texts=tuple(texts))
@@ -149,6 +165,10 @@ def rebind(setting: Setting, own: Sequence[ParamSpec], stages: Sequence[str]) ->
     if setting.spec is None:
         return setting
     named = [spec for spec in own if spec.name == setting.name]
+    if setting.of is not None and setting.problem is None:
+        named = [spec for spec in named if spec.stage in (None, setting.of)]
+        if not named:
+            return Setting(name=setting.name, problem="unknown_param")
     if not named:
         foreign = setting.spec.stage is None or setting.spec.stage in stages
         return Setting(name=setting.name, problem="unknown_param") if foreign else setting
