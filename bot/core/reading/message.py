@@ -16,6 +16,7 @@ from bot.core.reading.names import Names
 from bot.core.reading.normalise import Cleaned
 from bot.core.reading.settings import Setting
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
+from bot.core.reading.views import VIEWS
 
 _RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
 _LOOKING = frozenset({"checking", "looking"})
@@ -117,8 +118,17 @@ def parse(cleaned: Cleaned, names: Names) -> Message:
     tokens = tokenise(cleaned.text, names.whole)
     if len(tokens) >= MAX_TOKENS:
         cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    items = _without_ornament(classify_tokens(tokens, names))
+    items = _bare_view(_without_ornament(classify_tokens(tokens, names)))
     return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
+
+
+def _bare_view(items: list[Item]) -> list[Item]:
+    """ "gpu", "show gpus": a parameter's name that is a view as well is one where it stands alone."""
+    said = [item for item in items if not _silent(item) and not item.has(Tag.POLITE, Tag.ARTICLE, Tag.SHOW)]
+    view = next((name for name in VIEWS if len(said) == 1 and said[0].text in (name, f"{name}s")), None)
+    if view is None or not said[0].has(Tag.PARAM):
+        return items
+    return [Item(frozenset({Tag.VIEW}), item.text, view) if item is said[0] else item for item in items]
 
 
 def _bounded(items: list[Item]) -> bool:

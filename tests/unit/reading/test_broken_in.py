@@ -116,3 +116,37 @@ def test_a_yes_with_a_verdict_or_an_order_still_passes_the_gate(text: str) -> No
 )  # fmt: skip
 def test_an_order_beside_the_mention_of_a_person_asks(code: str, text: str) -> None:
     assert kinds(code, text) == [Kind.ASK]
+
+
+@pytest.mark.parametrize(
+    "text", ["gpu", "GPU", "gpus", "gpu?", "gpu please", "show gpu", "show the gpus", "<@U0BOT> gpu"]
+)
+@pytest.mark.parametrize("code", ["T62", "G1", "B", "R37", "F"])
+def test_a_parameter_that_is_a_view_too_is_shown_where_it_stands_alone(code: str, text: str) -> None:
+    (intent,) = read(text, FIXTURES[code])
+    assert (intent.kind, intent.run, intent.more) == (Kind.STATUS, "r12", {"view": "gpu"})
+
+
+def test_a_gpu_with_a_number_is_a_value_still() -> None:
+    (intent,) = read("gpu 3", FIXTURES["G1"])
+    assert (intent.kind, intent.set) == (Kind.OVERRIDE, {"gpus": [3]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lr 2e-4 %", "lr 2e-4%", "lr 2e-4-", "epochs 3+", "epochs +3", "+3 epochs", "~3 epochs", "3+ epochs, continue",
+     "gpus 0,1+", "extraction lr 2e-4, continue", "extraction: lr 2e-4, continue", "extraction 3 epochs, continue",
+     "for extraction lr 2e-4", "benchmark lr 2e-4, continue"],
+)  # fmt: skip
+def test_a_value_with_a_sign_or_of_another_stage_is_not_taken(text: str) -> None:
+    assert kinds("G1", text) == [Kind.ASK]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["training lr 2e-4, continue", "lr 2e-4!, continue", "'lr 2e-4', continue", "lr 2e-4 - continue",
+     "training: lr 2e-4, continue", "extraction done, lr 2e-4, continue", "extraction done, lr `2e-4`. continue"],
+)  # fmt: skip
+def test_a_plain_value_is_taken(text: str) -> None:
+    (intent,) = read(text, FIXTURES["G1"])
+    assert (intent.kind, intent.set) == (Kind.ADVANCE, {"lr": 2e-4})
