@@ -70,7 +70,7 @@ def newest_metrics(path: str) -> List[Dict[str, Any]]:
     for line in lines[-METRIC_LINES:]:
         try:
             value = json.loads(line.decode("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # the first line may be cut
         if isinstance(value, dict):
             found.append(value)

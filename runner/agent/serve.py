@@ -81,6 +81,9 @@ class Agent:
             return self.view(ask)
         except (Refused, ProtocolError, OSError) as error:
             return AttemptView(attempt=ask.attempt, state=UNREADABLE, why=str(error), problems=[str(error)])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another shape
+            why = "its records cannot be read: %r" % error
+            return AttemptView(attempt=ask.attempt, state=UNREADABLE, why=why, problems=[why])
 
     def kill(self, ask: Dict[str, Any], body: bytes) -> Reply:
         from runner.agent.cancel import cancel

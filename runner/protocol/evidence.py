@@ -56,7 +56,7 @@ class Evidence:
             return "unknown"
         if any(check.ok is False for check in self.checks) or self.bad:
             return "contradicted"
-        return "proven" if all(check.ok for check in self.checks) else "unsettled"
+        return "proven" if all(check.ok is True for check in self.checks) else "unsettled"
 
     @property
     def digest(self) -> str:
@@ -78,6 +78,17 @@ class Evidence:
         try:
             if value["version"] != VERSION:
                 raise ProtocolError("evidence has version %r, this code reads %d" % (value["version"], VERSION))
+            evidence = Evidence.redone(value)
+            if value.get("verdict") != evidence.verdict or value.get("digest") != evidence.digest:
+                raise ProtocolError("evidence disagrees with its own verdict or digest")
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ProtocolError("evidence does not fit: %r" % error) from error
+        return evidence
+
+    @staticmethod
+    def redone(value: Dict[str, Any]) -> "Evidence":
+        """From the parts, verdict and digest made anew. Raises ProtocolError when a part is of another type."""
+        try:
             evidence = Evidence(
                 stage=value["stage"],
                 subject=Subject(**value["subject"]),
@@ -85,8 +96,16 @@ class Evidence:
                 bad=[Bad(**bad) for bad in value.get("bad", [])],
                 pictures=list(value.get("pictures", [])),
             )
-            if value.get("verdict") != evidence.verdict or value.get("digest") != evidence.digest:
-                raise ProtocolError("evidence disagrees with its own verdict or digest")
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ProtocolError("evidence does not fit: %r" % error) from error
+        texts = [evidence.stage, evidence.subject.path, evidence.subject.manifest_digest or "", *evidence.pictures]
+        texts += [told for check in evidence.checks for told in (check.name, check.detail)]
+        texts += [told for bad in evidence.bad for told in (bad.id, bad.why)]
+        if not all(isinstance(told, str) for told in texts):
+            raise ProtocolError("evidence has a name, path or reason that is no text")
+        for check in evidence.checks:
+            if not (check.ok is True or check.ok is False or check.ok is None):  # 1, "no": neither proves anything
+                raise ProtocolError("evidence: ok of %s is %.40r, not true, false or null" % (check.name, check.ok))
+            if isinstance(check.seconds, bool) or not isinstance(check.seconds, (int, float)):
+                raise ProtocolError("evidence: seconds of %s is no number" % check.name)
         return evidence

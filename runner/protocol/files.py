@@ -59,7 +59,7 @@ def parse_json(body: bytes, name: str) -> Dict[str, Any]:
     """Parse one object of the contract. Raises ProtocolError."""
     try:
         value = json.loads(body.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProtocolError("%s is not JSON: %s" % (name, error)) from error
     if not isinstance(value, dict):
         raise ProtocolError("%s holds no object" % name)

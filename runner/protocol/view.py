@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
+from runner.protocol import records
 from runner.protocol.errors import ProtocolError
 
 # What the agent can know on the host. LAUNCHING, UNKNOWN and STALLED are the bot's own conclusions.
@@ -56,6 +57,52 @@ class AttemptView:
     log_reset: bool = False  # the log was shorter than the asked offset: `log` starts at its beginning
     problems: List[str] = field(default_factory=list)  # files of the contract that could not be read, in words
 
+    def __post_init__(self) -> None:
+        """The one place where what a host tells of an attempt enters: no odd record gets any further.
+
+        What a stage wrote amiss is left out and named in `problems`; damage to the supervisor's own records makes
+        the attempt unreadable, for a guess at an exit code would be worse than none.
+        """
+        problems = [records.text(str(each)) for each in self.problems]
+        kept: Dict[str, Any] = {
+            "why": records.text(str(self.why or "")),
+            "log_tail": records.text(str(self.log_tail or "")),
+            "status": records.status(self.status, problems),
+            "evidence": records.evidence(self.evidence, problems),
+            "result": records.result(self.result, problems),
+            "metrics": records.metrics(self.metrics),
+            "survivors": [pid for pid in self.survivors if isinstance(pid, int)],
+        }
+        odd = [name for name, kinds in _OWN.items() if not _fits(getattr(self, name), kinds)]
+        if odd:
+            said = ", ".join("%s is %.40r" % (name, getattr(self, name)) for name in odd)
+            kept.update(dict.fromkeys(odd), state=UNREADABLE)
+            kept["why"] = records.text("its records cannot be read: " + said)
+            problems.append(kept["why"])
+        for name, value in dict(kept, problems=problems).items():
+            object.__setattr__(self, name, value)
+
+
+_OWN = {
+    "pid": int,
+    "rc": int,
+    "signal": int,
+    "started_at": str,
+    "ended_at": str,
+    "until": str,
+    "log_age_s": float,
+    "cpu_s": float,
+}
+
+
+def _fits(value: Any, kind: type) -> bool:
+    if value is None:
+        return True
+    if kind is str:
+        return isinstance(value, str) and records.text(value) == value
+    found = records.number(value)
+    return found is not None and abs(found) <= records.LARGEST and (kind is float or isinstance(value, int))
+
 
 @dataclass(frozen=True)
 class Gpu:
@@ -106,7 +153,8 @@ def host_view_from_json(value: Dict[str, Any], logs: bytes) -> HostView:
     """The answer to a poll; `logs` holds the log bytes of all attempts in order. Raises ProtocolError."""
     try:
         facts = dict(value["facts"])
-        facts["gpus"] = [Gpu(**gpu) for gpu in facts.get("gpus", [])]
+        facts = {name: records.text(told) if isinstance(told, str) else told for name, told in facts.items()}
+        facts["gpus"] = [Gpu(**records.plain(gpu)) for gpu in facts.get("gpus", [])]
         attempts, at = [], 0
         for item in value["attempts"]:
             size = item.pop("log_bytes", 0)

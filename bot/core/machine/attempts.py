@@ -16,6 +16,7 @@ from bot.core.model import Armed, Attempt, AttemptState, Phase, Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import words
 from bot.core.summary.failure import blocked_card, cancelled_card, failure_card, refused_card
+from runner.protocol import records
 from runner.protocol import view as seen_states
 from runner.protocol.errors import ProtocolError
 from runner.protocol.evidence import Check, Evidence, Subject
@@ -148,10 +149,10 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
 
 
 def _newest(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The last figure of each name."""
+    """The last figure of each name; NaN and infinities are none, and no store takes them."""
     found: dict[str, float] = {}
     for line in lines:
-        found |= {k: float(v) for k, v in line.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+        found |= {name: figure for name, told in line.items() if (figure := records.number(told)) is not None}
     return found
 
 
@@ -178,6 +179,12 @@ def _looked(run: Run, attempt: Attempt, event: events.Seen, pipeline: Pipeline) 
     if run.phase is Phase.CANCELLING:
         return _stop(run, attempt, Phase.CANCELLED, cancelled_card(run, attempt, event.view, pipeline))
     evidence = with_exit(attempt.evidence, run.stage(attempt.stage).latest("work"))
+    spec = pipeline.stage(attempt.stage)
+    if evidence is None and event.view.problems:
+        attempt = replace(attempt, why=event.view.problems[-1])
+    elif evidence is not None and evidence["stage"] not in {spec.id, spec.verb, *(spec.verify or ())}:
+        why = f"its evidence is of {evidence['stage']!r:.60}, not of {spec.verb or spec.id}"
+        attempt, evidence = replace(attempt, why=why), None
     if attempt.state is not AttemptState.EXITED or attempt.rc != 0:
         evidence = None
     run = run.with_attempt(replace(attempt, evidence=evidence))

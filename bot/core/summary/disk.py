@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from bot.core.model import Attempt
 from bot.core.summary import words
 
+LONGEST_S = 10 * 365 * 86400.0  # a later moment is no warning, and hardly a date
+
 
 def fills_in_s(attempt: Attempt) -> float | None:
     """Seconds until the disk is full at the present rate; None when what is still to come fits, or nothing is known."""
@@ -14,7 +16,8 @@ def fills_in_s(attempt: Attempt) -> float | None:
     used, projected, free, rate = (float(size) if isinstance(size, int | float) else None for size in sizes)
     if used is None or projected is None or free is None or not rate or projected - used <= free:
         return None
-    return free / rate
+    left_s = free / rate
+    return left_s if 0 <= left_s < LONGEST_S else None
 
 
 def line(attempt: Attempt, now: datetime) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.core.cards import Part, Small, Text, escape
 
-MARKS = {True: "✔", False: "✘", None: "?"}
+MARKS = {True: "✔", False: "✘"}
 _SHOWN_BAD = 5
 _SHORT_BOUND = 28
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
@@ -31,7 +31,9 @@ def line(check: dict[str, Any]) -> str:
         said = f"{said} (expected {_plain(expected)})"
     detail = escape(str(check.get("detail") or ""))
     name = escape(str(check["name"]).replace("_", " "))
-    return f"{MARKS[check.get('ok')]} *{name}* {said}" + (f" · {detail}" if detail else "")
+    ok = check.get("ok")
+    mark = MARKS[ok] if ok is True or ok is False else "?"  # whatever else it says, it is not decided
+    return f"{mark} *{name}* {said}" + (f" · {detail}" if detail else "")
 
 
 def _plain(value: object) -> str:

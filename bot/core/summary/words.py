@@ -1,6 +1,6 @@
 """Numbers and times in the words of the channel."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bot.core.cards import escape
 from bot.core.pipeline import Value
@@ -54,9 +54,10 @@ def parse_time(text: str | None) -> datetime | None:
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def person(who: str) -> str:
