@@ -31,6 +31,7 @@ def parsed(name: str) -> ast.Module:
     return ast.parse((TOP / name).read_text(encoding="utf-8"), name)
 
 
+@cache
 def imports(name: str) -> list[tuple[int, str]]:
     """Line and full dotted name of all that a file imports, also inside functions; relative ones made absolute."""
     package = list(Path(name).with_suffix("").parts)[:-1]
