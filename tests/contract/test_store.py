@@ -1,12 +1,16 @@
 """What every store promises. SQLite here; any other backend passes the same suite."""
 
+import json
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.adapters.store import Conflict, Store, open_store
+from bot.adapters.store.codec import dump_run
 from bot.core import events
 from bot.core.cards import say
 from bot.core.effects import Launch, Post, Withdraw
@@ -133,3 +137,32 @@ def test_cursors_are_kept(store: Store) -> None:
     store.set_cursor("heard", "1.0")
     store.set_cursor("heard", "2.0")
     assert store.cursor("heard") == "2.0"
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, json.loads("1e400")])
+def test_a_run_with_a_figure_that_is_none_comes_back(store: Store, story: Story, odd: float) -> None:
+    """However it came in there: as null, it would not load again, and no other run either."""
+    story.advance()
+    attempt = replace(story.last(), metrics={"loss": odd, "step": 3.0}, idle_s=odd, result={"loss": odd})
+    store.save(replace(story.run.with_attempt(attempt), version=story.run.version + 1), 0, (), NOW)
+    loaded = store.run("r1").attempt(attempt.id)
+    assert repr(loaded.metrics) == repr(attempt.metrics) and repr(loaded.idle_s) == repr(odd)
+    assert [run.id for run in store.all_runs()] == ["r1"]
+
+
+def test_a_run_that_does_not_load_leaves_the_others(
+    store: Store, story: Story, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = replace(story.run, id="r2")
+    store.add_run(other, 2, (), NOW)
+    with store._write() as connection:
+        connection.exec_driver_sql("update runs set body = '{}', version = version + 1 where id = 'r1'")
+    for _ in range(2):
+        assert [run.id for run in store.all_runs()] == ["r2"]
+    assert [r.getMessage()[:23] for r in caplog.records] == ["run r1 is set aside, it"]  # said once
+    with store._write() as connection:
+        mended = dump_run(replace(story.run, version=story.run.version + 2))
+        connection.exec_driver_sql(
+            "update runs set body = ?, version = ? where id = 'r1'", (mended, story.run.version + 2)
+        )
+    assert [run.id for run in store.all_runs()] == ["r1", "r2"]

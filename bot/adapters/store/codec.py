@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from bot.core import effects
 from bot.core.model import Run
@@ -26,10 +27,12 @@ _EFFECTS: dict[str, TypeAdapter[Any]] = {
 
 
 def dump_run(run: Run) -> str:
-    return _RUN.dump_json(run).decode()
+    """NaN and infinities are kept as words that a number is read from again: as null the run would not load."""
+    return to_json(run, inf_nan_mode="strings").decode()
 
 
 def load_run(body: str) -> Run:
+    """Raises ValueError when it does not fit."""
     return _RUN.validate_json(body)
 
 

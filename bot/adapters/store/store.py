@@ -1,6 +1,7 @@
 """The store: every order is one transaction."""
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -21,6 +22,7 @@ from bot.core.stored import Posted, StoredEffect
 
 ENDED = (Phase.DONE.value, Phase.CANCELLED.value)
 LEASE = "bot"
+log = logging.getLogger(__name__)
 
 
 class Store:
@@ -31,6 +33,7 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._aside: dict[str, int] = {}  # the versions that do not load
         self._known: dict[str, Run] = {}  # runs are frozen: one read at this version is good until it changes
         self._writer = engine.execution_options(writes=True)
 
@@ -139,18 +142,27 @@ class Store:
         return load_run(body)
 
     def all_runs(self, live_only: bool = False) -> list[Run]:
-        """Runs in the order they were planned."""
+        """Runs in the order they were planned. One that does not load is set aside and logged: the others go on."""
         query = sa.select(runs.c.id, runs.c.version).order_by(runs.c.number)
         if live_only:
             query = query.where(runs.c.phase.not_in(ENDED))
         with self._engine.connect() as connection:
             wanted = [(row.id, row.version) for row in connection.execute(query)]
-            stale = [id_ for id_, version in wanted if self._known_version(id_) != version]
+            stale = [i for i, version in wanted if version not in (self._known_version(i), self._aside.get(i))]
             if stale:
                 bodies = sa.select(runs.c.id, runs.c.body).where(runs.c.id.in_(stale))
-                loaded = {row.id: load_run(row.body) for row in connection.execute(bodies)}
-                self._known |= loaded
-        return [self._known[id_] for id_, _ in wanted]
+                for row in connection.execute(bodies):
+                    self._take(row.id, dict(wanted)[row.id], row.body)
+        return [self._known[id_] for id_, version in wanted if self._aside.get(id_) != version]
+
+    def _take(self, run_id: str, version: int, body: str) -> None:
+        try:
+            self._known[run_id] = load_run(body)
+            self._aside.pop(run_id, None)
+        except ValueError as error:
+            if self._aside.get(run_id) != version:
+                log.error("run %s is set aside, its record does not load: %.500s", run_id, error)
+            self._aside[run_id] = version
 
     def _known_version(self, run_id: str) -> int | None:
         known = self._known.get(run_id)
