@@ -97,6 +97,11 @@ class Attempt:
     adopted: str = ""  # what it was before it became ours, in words; its exit code is never known
 
     @property
+    def has_started(self) -> bool:
+        """Whether its host has told of a process of it."""
+        return self.pid is not None or self.started_at is not None
+
+    @property
     def progress(self) -> tuple[float, float | None, str] | None:
         """done, total, unit, as the stage says."""
         found = (self.status or {}).get("progress")

@@ -12,6 +12,7 @@ from bot.core.logtext import newest_lines
 from bot.core.machine import watching
 from bot.core.machine.flow import Moved, begin, look, proven
 from bot.core.machine.orders import checkable, start_gated
+from bot.core.masking import mask
 from bot.core.model import Armed, Attempt, AttemptState, Phase, Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import words
@@ -44,9 +45,9 @@ def launch_began(run: Run, event: events.LaunchBegan, pipeline: Pipeline) -> Mov
 
 
 def launch_refused(run: Run, event: events.LaunchRefused, pipeline: Pipeline) -> Moved:
-    """The host said no: nothing ran."""
+    """The host said no: nothing ran. Not so where it was seen to run: then only a repeat of the launch was refused."""
     before = run.attempt(event.attempt)
-    if before.state.over:
+    if before.state.over or before.has_started:
         return run, ()
     attempt = replace(before, state=AttemptState.REFUSED, why=event.why, seen_at=event.at)
     run = run.with_attempt(attempt)
@@ -139,7 +140,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         log_offset=view.log_offset - again if view.log_offset else before.log_offset,
         log_age_s=view.log_age_s,
         cpu_s=view.cpu_s,
-        log_tail=view.log_tail or lines,
+        log_tail=mask(view.log_tail or lines),  # before a card shows a part of it
         status=view.status or before.status,
         result=view.result or before.result,
         evidence=view.evidence or before.evidence,

@@ -1,5 +1,7 @@
 """The transition table: what starts, when, and what never does."""
 
+from typing import Any
+
 import pytest
 
 from bot.core import events
@@ -226,6 +228,25 @@ def test_cancel_is_asked_once_more_then_kills(story: Story) -> None:
 def test_a_host_that_refuses_the_launch_fails_the_stage(story: Story) -> None:
     story.advance()
     story.begin()
+    story.do(events.LaunchRefused, attempt="r1-synth-1", why="no space left")
+    assert story.phase is Phase.FAILED and story.last().state is AttemptState.REFUSED
+
+
+@pytest.mark.parametrize("seen", [{"pid": 4711}, {"started_at": "2026-01-01T00:00:00Z"}])
+def test_a_launch_that_was_seen_to_run_is_not_refused_afterwards(story: Story, seen: dict[str, Any]) -> None:
+    story.advance()
+    story.begin()
+    story.seen("running", **seen)
+    assert story.do(events.LaunchRefused, attempt="r1-synth-1", why="no space left") == ()
+    story.do(events.Unreachable, attempt="r1-synth-1", why="the link broke")
+    story.do(events.LaunchRefused, attempt="r1-synth-1", why="no space left")
+    assert story.phase is Phase.RUNNING and story.last().state is AttemptState.UNKNOWN
+
+
+def test_a_launch_that_was_only_seen_under_way_can_be_refused(story: Story) -> None:
+    story.advance()
+    story.begin()
+    story.seen("queued", why="being launched")
     story.do(events.LaunchRefused, attempt="r1-synth-1", why="no space left")
     assert story.phase is Phase.FAILED and story.last().state is AttemptState.REFUSED
 
