@@ -8,6 +8,7 @@ from datetime import timedelta
 from bot.core import events
 from bot.core.effects import Adopt, Kill, Launch
 from bot.core.errors import WrongState
+from bot.core.machine.orders import GRACE_S
 from bot.core.model import Attempt, Phase, Run
 from bot.core.stored import StoredEffect
 from bot.errors import ConfigError, HostError, HostKeyChanged, HostUnreachable, LaunchFailed
@@ -18,10 +19,12 @@ from bot.service.desk import Desk, Keyed
 from bot.service.specs import attempt_spec
 from runner.protocol.errors import ProtocolError
 from runner.protocol.spec import AttemptSpec
-from runner.protocol.view import ABSENT, CANCELLED, UNREACHABLE, AttemptView
+from runner.protocol.view import ABSENT, CANCELLED, QUEUED, UNREACHABLE, UNREADABLE, AttemptView, PollAsk
 
 log = logging.getLogger(__name__)
 _PATIENCE_S = (1, 2, 5, 10, 30, 60)
+_UNDECIDED = ("busy", "failed")  # refusals after which something may still be, or come to be, under way
+_UNSETTLED = (QUEUED, UNREADABLE, UNREACHABLE)  # being launched, or not to be told: the launch is repeated
 
 
 class Launches:
@@ -71,6 +74,9 @@ class Launches:
             except desk.store.conflict:
                 return  # taken back, or begun elsewhere
         attempt = run.attempt(effect.attempt)
+        if attempt.has_started:  # by an earlier try, whose answer was lost: the polls have it
+            desk.store.finish_effect(stored.id, desk.clock.now(), "seen already")
+            return
         if attempt.state.over or run.phase is Phase.CANCELLING:  # the kill that waits behind it ends what there may be
             desk.store.finish_effect(stored.id, desk.clock.now(), f"not needed: {attempt.state.value}")
             return
@@ -101,21 +107,56 @@ class Launches:
         try:
             view = call()
         except (HostUnreachable, HostKeyChanged, ProtocolError) as error:
-            why = error.message if isinstance(error, HostError) else str(error)
-            self._tell(run.id, events.Unreachable(at=desk.clock.now(), attempt=attempt.id, why=why))
-            self._later(stored, str(error))
+            self._silent(stored, run, attempt, _why(error))
             return
         except (LaunchFailed, ConfigError) as error:
-            why = error.message if isinstance(error, HostError) else str(error)
-            self._tell(run.id, events.LaunchRefused(at=desk.clock.now(), attempt=attempt.id, why=why))
-            desk.store.finish_effect(stored.id, desk.clock.now(), why)
+            self._refused(stored, run, attempt, error)
             return
-        now = desk.clock.now()
-        desk.store.finish_effect(stored.id, now, f"pid {view.pid}")
+        desk.store.finish_effect(stored.id, desk.clock.now(), f"pid {view.pid}")
+        self._shown(run, attempt, view)
+
+    def _refused(self, stored: StoredEffect, run: Run, attempt: Attempt, error: LaunchFailed | ConfigError) -> None:
+        """Tell of it once it is certain that nothing was started nor will be: an earlier try may still be at it.
+
+        What is there is only watched. What is not is marked on the host, so that a try that comes late starts nothing.
+        """
+        desk, why = self._desk, _why(error)
+        kind = error.kind if isinstance(error, LaunchFailed) else ""
+        if kind != "conflict" and (stored.begun or kind in _UNDECIDED):
+            try:
+                view = self._host(attempt).poll([PollAsk(attempt.id, attempt.token)]).attempts[0]
+                if view.state == ABSENT and kind == "busy":
+                    self._later(stored, why)
+                    return
+                if view.state == ABSENT and isinstance(stored.effect, Launch):
+                    view = self._host(attempt).kill(attempt.id, attempt.token, GRACE_S)
+            except (HostError, ProtocolError, ConfigError) as silence:
+                told = f"{why}; whether an earlier try started it cannot be told: {_why(silence)}"
+                self._silent(stored, run, attempt, told)
+                return
+            if not _is_nothing(view):
+                if view.state in _UNSETTLED:
+                    self._later(stored, why)
+                else:
+                    desk.store.finish_effect(
+                        stored.id, desk.clock.now(), f"{view.state}, though a repeat was refused: {why}"
+                    )
+                self._shown(run, attempt, view)
+                return
+        self._tell(run.id, events.LaunchRefused(at=desk.clock.now(), attempt=attempt.id, why=why))
+        desk.store.finish_effect(stored.id, desk.clock.now(), why)
+
+    def _silent(self, stored: StoredEffect, run: Run, attempt: Attempt, why: str) -> None:
+        self._tell(run.id, events.Unreachable(at=self._desk.clock.now(), attempt=attempt.id, why=why))
+        self._later(stored, why)
+
+    def _shown(self, run: Run, attempt: Attempt, view: AttemptView) -> None:
+        """What the host tells of it goes to the run, and the polls know that there is something to watch."""
+        now = self._desk.clock.now()
         if view.state == UNREACHABLE:
             self._tell(run.id, events.Unreachable(at=now, attempt=attempt.id, why=view.why))
         else:
-            self._tell(run.id, events.Seen(at=now, view=view, undo_s=desk.config.undo_s))
+            self._tell(run.id, events.Seen(at=now, view=view, undo_s=self._desk.config.undo_s))
         self._seen(attempt.host)
 
     def _kill(self, stored: StoredEffect, effect: Kill, run: Run) -> None:
@@ -149,6 +190,15 @@ class Launches:
     def _later(self, stored: StoredEffect, why: str) -> None:
         wait_s = _PATIENCE_S[min(stored.tries, len(_PATIENCE_S) - 1)]
         self._desk.store.delay_effect(stored.id, self._desk.clock.now() + timedelta(seconds=wait_s), why)
+
+
+def _is_nothing(view: AttemptView) -> bool:
+    """Whether the host knows of no process, and marked what it has so that none comes."""
+    return view.state == ABSENT or (view.state == CANCELLED and view.pid is None and view.started_at is None)
+
+
+def _why(error: HostError | ProtocolError | ConfigError) -> str:
+    return error.message if isinstance(error, HostError) else str(error)
 
 
 def _attempt_of(stored: StoredEffect) -> str:
