@@ -3,6 +3,7 @@
 from typing import Any
 
 from bot.core.cards import Card, say
+from bot.core.masking import mask
 from bot.core.model import Phase, Run
 from bot.core.reading.intent import Intent
 from bot.core.summary import answers, words
@@ -57,7 +58,8 @@ def _log(desk: Desk, run: Run, num_lines: int) -> str:
         body = host.poll([PollAsk(attempt.id, attempt.token, start, _TAIL_BYTES)]).attempts[0].log
     except (HostError, ProtocolError, IndexError):
         return attempt.log_tail
-    lines = body.decode("utf-8", "replace").replace("\r", "\n").splitlines()
+    text = body.decode("utf-8", "replace").replace("\r", "\n")
+    lines = mask(text, desk.known_secrets()).splitlines()  # as long as a secret is whole
     return "\n".join(lines[-max(1, min(num_lines, 200)) :])
 
 
