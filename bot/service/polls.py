@@ -12,7 +12,7 @@ from bot.errors import HostError
 from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from runner.protocol.errors import ProtocolError
-from runner.protocol.view import ABSENT, UNREACHABLE, HostFacts, PollAsk
+from runner.protocol.view import ABSENT, UNREACHABLE, UNREADABLE, AttemptView, HostFacts, PollAsk
 
 log = logging.getLogger(__name__)
 SOON_S = 0.5  # while somebody waits for evidence, or for a start to be seen
@@ -105,6 +105,16 @@ class Polls:
                 self._desk.apply(runs[attempt.id], event(attempt))
             except (WrongState, KeyError, self._desk.store.conflict) as error:
                 log.warning("%s: %s", attempt.id, error)
+            except Exception as error:  # what one attempt tells must not hide the others on its host
+                log.exception("what %s tells cannot be taken over", attempt.id)
+                self._unreadable(attempt, runs[attempt.id], f"its records cannot be read: {type(error).__name__}")
+
+    def _unreadable(self, attempt: Attempt, run_id: str, why: str) -> None:
+        view = AttemptView(attempt.id, UNREADABLE, why=why)
+        try:
+            self._desk.apply(run_id, events.Seen(at=self._now(), view=view, undo_s=self._desk.config.undo_s))
+        except Exception:
+            log.exception("%s cannot be marked as unknown", attempt.id)
 
     def _now(self) -> datetime:
         return self._desk.clock.now()

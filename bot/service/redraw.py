@@ -1,5 +1,7 @@
 """Status cards are drawn again when they would look different: at once for a new phase, else every so often."""
 
+import logging
+
 from bot.core.effects import Edit
 from bot.core.machine.flow import gate_key
 from bot.core.model import AttemptState, Phase, Run
@@ -9,6 +11,7 @@ from bot.errors import ChatUnavailable
 from bot.service.chat import digest, mask_card
 from bot.service.desk import Desk
 
+log = logging.getLogger(__name__)
 EVERY_S = 30.0
 STEP_PERCENT = 1.0
 
@@ -40,6 +43,8 @@ class Redraw:
                     continue
                 self._not_before_s = now_s + (error.retry_after_s or 5.0)
                 return
+            except Exception:  # one run that cannot be shown must not freeze the cards of the others
+                log.exception("the card of %s cannot be drawn", run.id)
             self._drawn[run.id] = (now_s, _shape(run), _percent(run))
 
     def _open_gates(self) -> None:
@@ -54,8 +59,12 @@ class Redraw:
             key = gate_key(run, run.gate)
             if desk.store.post(key) is None:
                 continue
+            try:
+                card = gate_card(run, desk.pipeline(run), run.gate)
+            except Exception:
+                log.exception("the gate of %s cannot be drawn", run.id)
+                continue
             desk.store.redrawn(key, "")  # so that it is sent although it looks the same
-            card = gate_card(run, desk.pipeline(run), run.gate)
             effect = Edit(key=f"{key}/again/{int(now.timestamp())}", post=key, card=card)
             desk.store.add_effects(run.id, (effect,), now)
 

@@ -31,3 +31,5 @@ class Reminders:
                 self._desk.apply(run.id, events.Remind(at=now))
             except WrongState as error:  # it has moved on meanwhile
                 log.debug("%s: %s", run.id, error)
+            except Exception:  # the others are reminded all the same
+                log.exception("%s cannot be reminded", run.id)
