@@ -2,7 +2,7 @@
 
 import logging
 
-from bot.core.cards import Card, say
+from bot.core.cards import Card, escape, say
 from bot.core.clicks import parse_click
 from bot.core.effects import ASKED, DONE, REFUSED
 from bot.core.inbound import InboundEvent
@@ -150,7 +150,7 @@ class Orders:
     def _order(self, intent: Intent, run_id: str | None, out: Outcome) -> None:
         run = self._find(run_id)
         if run is None:
-            out.cards.append(say(f"There is no run {run_id} here." if run_id else "Which run? Say its id."))
+            out.cards.append(say(f"There is no run {escape(run_id)} here." if run_id else "Which run? Say its id."))
             out.text, out.mark = f"refused: no run {run_id}", REFUSED
             return
         if intent.kind is Kind.ADOPT:

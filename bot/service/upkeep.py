@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core import events
-from bot.core.cards import Card, say
+from bot.core.cards import Card, escape, say
 from bot.core.effects import REFUSED
 from bot.core.model import AttemptState, Phase, Run
 from bot.core.pipeline import Pipeline
@@ -40,8 +40,8 @@ class Upkeep:
         where = str(found["path"] if process is None else more.get("out") or found["out"] or "")
         if not where:
             raise CommandError(
-                f"pid {more['pid']} on {name} does not say where it writes.",
-                f"Say the folder too: `adopt {name} pid {more['pid']} as {intent.stage} in /path`.",
+                f"pid {more['pid']} on {escape(name)} does not say where it writes.",
+                f"Say the folder too: `adopt {escape(name)} pid {more['pid']} as {intent.stage} in /path`.",
             )
         order = events.Adopt(
             at=self._desk.clock.now(),
@@ -58,14 +58,16 @@ class Upkeep:
         try:
             return self._host(name).inspect(path=path, pid=pid)
         except LaunchFailed as error:
-            raise CommandError(f"{name}: {error.message}.", "Nothing was changed.") from error
+            raise CommandError(f"{escape(name)}: {escape(error.message)}.", "Nothing was changed.") from error
         except (HostError, ProtocolError) as error:
-            raise CommandError(f"{name} gives no answer: {error}", "Nothing was changed.") from error
+            raise CommandError(
+                f"{escape(name)} gives no answer: {escape(str(error))}", "Nothing was changed."
+            ) from error
 
     def _host(self, name: str) -> Host:
         if name not in self._desk.hosts:
             known = ", ".join(self._desk.host_names())
-            raise CommandError(f"No host is called {name}.", f"Configured: {known}. Nothing was changed.")
+            raise CommandError(f"No host is called {escape(name)}.", f"Configured: {known}. Nothing was changed.")
         return self._desk.hosts[name]
 
     # what a run left behind
@@ -88,7 +90,7 @@ class Upkeep:
         self._check(run, user)
         found = self._measure(run)
         if silent := [each for each in found if each.error]:
-            told = "; ".join(f"{each.host}: {each.error}" for each in silent)
+            told = "; ".join(f"{escape(each.host)}: {escape(each.error)}" for each in silent)
             raise CommandError(f"Not every host of {run.id} answers. {told}", "Nothing was deleted.")
         for each in found:
             if each.free:
@@ -132,7 +134,9 @@ class Upkeep:
         try:
             self._host(name).remove(paths, self._others(run))
         except (HostError, ProtocolError) as error:
-            raise CommandError(f"{name} did not delete it: {error}", "Say `cleanup` to see what there is.") from error
+            raise CommandError(
+                f"{escape(name)} did not delete it: {escape(str(error))}", "Say `cleanup` to see what there is."
+            ) from error
 
     def _others(self, run: Run) -> dict[str, str]:
         """What other runs made or took in, and what the pipelines' own files name."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.core.cards import Card, say
+from bot.core.cards import Card, escape, say
 from bot.core.masking import mask
 from bot.core.model import Phase, Run
 from bot.core.reading.intent import Intent
@@ -66,7 +66,7 @@ def _log(desk: Desk, run: Run, num_lines: int) -> str:
 def _compare(desk: Desk, run: Run, other_id: str) -> Card:
     other = next((r for r in desk.store.all_runs() if r.id == other_id), None)
     if other is None:
-        return say(f"There is no run {other_id or '(none named)'} to compare with.")
+        return say(f"There is no run {escape(other_id) or '(none named)'} to compare with.")
     rows = [
         (a, a.result) for r in (run, other) for s in r.stages for a in s.attempts if a.result and "drafted" in a.result
     ]
@@ -90,5 +90,5 @@ def _gpus(polls: Polls, run: Run) -> str:
     for gpu in facts.gpus:
         used = f"{words.size(gpu.used_bytes)} of {words.size(gpu.total_bytes)}"
         busy = f", {gpu.utilisation:.0f} %" if gpu.utilisation is not None else ""
-        lines.append(f"GPU {gpu.index} {gpu.name}: {used}{busy}")
+        lines.append(f"GPU {gpu.index} {escape(gpu.name)}: {used}{busy}")
     return "\n".join(lines)
