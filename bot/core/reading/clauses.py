@@ -27,6 +27,8 @@ _OPENERS = (
     Tag.PRAISE, Tag.LOOK, Tag.ACK, Tag.ONLY, Tag.GOOD, Tag.MODAL, Tag.HEDGE, Tag.SUBJECT, Tag.DONE, Tag.CONDITION,
     Tag.TO, Tag.AUX, Tag.WH, Tag.JOKE, Tag.FIRST, Tag.GLUE, Tag.FILL, Tag.ADDRESS,
 )  # fmt: skip
+_COMPARES = ("=", "==", "<", ">")
+_SEEMS = frozenset({"look", "looks", "looking"})
 _REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
 _ASKING_NOT = frozenset(
     f"{verb}{tail}"
@@ -76,6 +78,11 @@ class Clause:
     def rest(self) -> Iterator[Item]:
         """The items that no setting and no claim used up."""
         return (item for at, item in enumerate(self.items) if at not in self.used)
+
+    @property
+    def tells_what_was_read(self) -> bool:
+        """ "checked 20 samples", "looked at some"; other than "most look to be green"."""
+        return any(item.has(Tag.REVIEW) and item.text not in _SEEMS for item in self.items)
 
     def runs(self) -> list[str]:
         """The run ids named, in order."""
@@ -136,8 +143,8 @@ def _ends_clause(items: Sequence[Item], at: int, current: Sequence[Item]) -> boo
         return False
     after = items[at + 1] if at + 1 < len(items) else None
     before = current[-1] if current else None
-    if item.is_mark(":", "=", "==", "<", ">") and before is not None and after is not None and after.has(Tag.NUMBER):
-        return not before.has(Tag.PARAM, Tag.METRIC, Tag.NUMBER, Tag.UNKNOWN, Tag.NOUN)
+    if item.is_mark(":", *_COMPARES) and before is not None and _number_follows(items, at):
+        return not before.has(Tag.PARAM, Tag.METRIC, Tag.NUMBER, Tag.UNKNOWN, Tag.NOUN, Tag.AUX, Tag.MARK)
     if item.is_mark(":") and before is not None and before.has(Tag.STAGE) and after is not None:
         return not after.has(Tag.PARAM)  # "extraction: lr 2e-4"
     if item.is_mark(","):
@@ -149,6 +156,14 @@ def _ends_clause(items: Sequence[Item], at: int, current: Sequence[Item]) -> boo
     if item.is_mark("=", "==") and after is not None and before is not None:
         return False
     return item.is_mark(":", *_ENDS)
+
+
+def _number_follows(items: Sequence[Item], at: int) -> bool:
+    """Whether a number stands behind this mark, or behind ">=" and the like."""
+    at += 1
+    while at < len(items) and items[at].is_mark(*_COMPARES):
+        at += 1
+    return at < len(items) and items[at].has(Tag.NUMBER)
 
 
 def _is_speaker(current: Sequence[Item]) -> bool:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause
 from bot.core.reading.context import Context, RunView
 from bot.core.reading.intent import Claim, Intent, Kind
+from bot.core.reading.items import Item
 from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
-from bot.core.reading.settings import Setting, rebind
+from bot.core.reading.settings import Setting, parse_number, rebind
 from bot.core.reading.why import REASONS
 
 
@@ -91,7 +92,29 @@ class Moment:
 
     def objection(self, *passed: str) -> str | None:
         """The first thing that keeps an order from being carried out, apart from those passed over."""
-        return next((code for code in self.message.objections if code not in passed), None)
+        codes = [*self.message.objections, *(["unclear"] if self._strange_figures() else [])]
+        return next((code for code in codes if code not in passed), None)
+
+    def _strange_figures(self) -> bool:
+        """ "500 samples, continue": a figure beside an order that the machine doesn't show, so it may be a wish."""
+        clauses = self.message.whole.clauses
+        return bool(self.message.acts) and any(
+            item.has(Tag.NUMBER) and not self._shown(item) for clause in clauses for item in _stated(clause)
+        )
+
+    def _shown(self, item: Item) -> bool:
+        """Whether the machine shows this figure; at a gate, a part of the whole counts as another figure."""
+        run = self.run
+        percent = item.text.endswith("%")
+        number = parse_number(item.text.rstrip("%"))
+        reached = run.done == run.total or not run.at_gate
+        figures = (run.percent if reached else None,) if percent else (run.total, run.done if reached else None)
+        return number is not None and number in figures
+
+
+def _stated(clause: Clause) -> Iterable[Item]:
+    """The items of an aside to an order, unless it tells what was looked at ("checked 20 samples")."""
+    return () if clause.acts or clause.tells_what_was_read else clause.rest()
 
 
 Answer = Intent | None
