@@ -80,6 +80,7 @@ class Tag(StrEnum):
     MORE = "more"
     MY = "my"
     NOUN = "noun"
+    PART = "part"  # less than all
     VIEW = "view"
     NEED = "need"  # with a time: hold
     SHOW = "show"
@@ -379,6 +380,7 @@ CONTENT: dict[Tag, str] = {
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
         |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
     """,
+    Tag.PART: "some|several|most|mostly|many|few|couple",
     Tag.GLUE: """
         it|this|that|so|indeed|already|for me|for us|from my side|from me|from here|on my side|on my end
         |on my part|btw|fyi|then

@@ -191,6 +191,7 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
     yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
     yield "unclear", message.named(Tag.PERSON)
+    yield "unclear", any(_partial(clause) for clause in message.clauses) and bool(message.find(*GO_TAGS))
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
     yield "chained", _other_orders(message)
@@ -226,6 +227,15 @@ def _contradicts_itself(message: Message) -> bool:
 def _told(message: Message) -> bool:
     """ "anna: continue"."""
     return any(clause.speaker for clause in message.clauses)
+
+
+def _partial(clause: Clause) -> bool:
+    """ "most checks green", "only the headers look good": a verdict on less than all, unless it tells what was read."""
+    if clause.tells_what_was_read:
+        return False
+    one = any(first.text == "one" and second.has(Tag.NOUN) for first, second in _pairs(clause.items))
+    limited = clause.has(Tag.ONLY) and clause.has(Tag.NOUN, Tag.NUMBER) and not clause.acts
+    return one or limited or any(item.has(Tag.PART) for item in clause.items)
 
 
 def _half_quoted(message: Message) -> bool:

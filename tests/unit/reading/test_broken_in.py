@@ -1,5 +1,7 @@
 """Messages that once acted, or stayed mute, where they should not have."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.core.reading import Kind, read
@@ -150,3 +152,54 @@ def test_a_value_with_a_sign_or_of_another_stage_is_not_taken(text: str) -> None
 def test_a_plain_value_is_taken(text: str) -> None:
     (intent,) = read(text, FIXTURES["G1"])
     assert (intent.kind, intent.set) == (Kind.ADVANCE, {"lr": 2e-4})
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [("G1", "2 gpus, continue"), ("G1", "500 samples, continue"), ("G1", "continue, 500 samples"),
+     ("G1", "continue (500 samples)"), ("G1", "only 8999, continue"), ("G1", "7912 of 9000 samples, continue"),
+     ("G1", "99%, continue"), ("F", "retry, 100 samples"), ("GT", "bench, 5 prompts"), ("B", "bench again, 5 prompts"),
+     ("T62", "kill it, 500 samples"), ("G2", "<@U0BOT> r12: 500 samples, continue")],
+)  # fmt: skip
+def test_a_count_beside_an_order_that_the_machine_does_not_show_asks(code: str, text: str) -> None:
+    assert kinds(code, text) == [Kind.ASK]
+
+
+def test_a_part_of_the_whole_asks_even_where_the_machine_shows_it() -> None:
+    short = replace(FIXTURES["G1"].runs[0], done=7912, percent=87.9)
+    for text in ["7912 of 9000 samples, continue", "7912, continue", "87.9%, continue"]:
+        assert [i.kind for i in read(text, replace(FIXTURES["G1"], runs=(short,)))] == [Kind.ASK]
+
+
+def test_a_count_asks_where_the_machine_shows_none() -> None:
+    silent = replace(FIXTURES["G1"].runs[0], done=None, total=None, percent=None)
+    for text in ["9000 samples, continue", "5pm, continue", "100 x, continue"]:
+        assert [i.kind for i in read(text, replace(FIXTURES["G1"], runs=(silent,)))] == [Kind.ASK]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9000 samples, continue", "9000 of 9000 samples, continue", "all 9,000 samples, continue",
+     "checked 20 samples, all fine. continue", "30 samples checked, continue", "100%, continue"],
+)  # fmt: skip
+def test_a_count_that_the_machine_shows_or_somebody_read_passes(text: str) -> None:
+    assert kinds("G1", text) == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    ["some checks green", "most checks green", "some samples are good", "most samples look good",
+     "several checks passed", "mostly green",
+     "most look to be green", "only the headers look good", "one check green", "many checks are ok"],
+)  # fmt: skip
+def test_a_verdict_on_less_than_all_asks(verdict: str) -> None:
+    assert kinds("G1", f"{verdict}, continue") == [Kind.ASK]
+    assert kinds("G1", f"continue, {verdict}") == [Kind.ASK]
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    ["all checks green", "checks green", "samples look good", "looked at some samples", "all good", "many thanks"],
+)
+def test_a_verdict_on_all_of_it_or_on_what_was_read_passes(verdict: str) -> None:
+    assert kinds("G1", f"{verdict}, continue") == [Kind.ADVANCE]
