@@ -11,8 +11,10 @@ from bot.adapters.store import Store
 from bot.cli import arguments, wiring
 from bot.cli.render import render
 from bot.config import Config, load_config
-from bot.core.inbound import InboundEvent
+from bot.core.inbound import InboundEvent, storable
+from bot.core.masking import mask
 from bot.errors import CommandError
+from bot.service.chat import mask_card, secret_values
 from bot.service.outcome import TERMINAL, answer_key
 
 _WAIT_S = 30.0
@@ -29,18 +31,20 @@ def main(argv: list[str]) -> int:
     config = load_config(args.config)
     store = wiring.open_database(config)
     try:
-        event = _event(config, store, args.text, args.run, args.who)
+        event = _event(config, store, args.text, args.run and storable(args.run), args.who)
         store.claim(event.claim_key, datetime.now(UTC), dataclasses.asdict(event))
         outcome = _wait(store, event.claim_key)
         if outcome is None:
             print("Stored; no bot is up that could read it now. It will be read when one is.", file=sys.stderr)
             return 1
+        secret = secret_values(config, config.load_pipelines().values())
+        outcome = mask(outcome, secret)
         if args.json:
             print(json.dumps({"outcome": outcome}))
         else:
             print(outcome)
             for card in store.cards_of(answer_key(event)):
-                print(render(card))
+                print(render(mask_card(card, secret)))
         return 0
     finally:
         store.close()

@@ -16,9 +16,11 @@ from bot.adapters.slack.web import open_client
 from bot.adapters.store import Store
 from bot.cli import arguments, wiring
 from bot.cli.hearing import Hearing
+from bot.cli.logs import open_log
 from bot.config import Config, load_config
 from bot.core.inbound import InboundEvent
 from bot.errors import BotError, ChatUnavailable
+from bot.service.chat import secret_values
 from bot.service.code import pack
 from bot.service.desk import Desk, SystemClock
 from bot.service.engine import Engine, LeaseLost
@@ -33,12 +35,12 @@ def main(argv: list[str]) -> int:
     arguments.add_config(to)
     to.add_argument("--verbose", action="store_true", help="log more")
     args = to.parse_args(argv)
-    logging.basicConfig(
-        level=logging.DEBUG if args.verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    lines = open_log(logging.DEBUG if args.verbose else logging.INFO)
     for noisy in ("paramiko", "apscheduler", "slack_bolt", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     config = load_config(args.config)
+    secret = secret_values(config, config.load_pipelines().values())
+    lines.known = lambda: secret
     return Bot(config).run()
 
 
