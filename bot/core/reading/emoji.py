@@ -21,6 +21,8 @@ _CLASSES: dict[Tag, str] = {
         thinking_face thinking 🤔 question ❓ grey_question ❔ upside_down_face 🙃 shrug 🤷
          rolling_eyes face_with_rolling_eyes 🙄 clown_face clown 🤡 trollface troll melting_face 🫠 smirk 😏 unamused 😒
          facepalm face_palm 🤦 zany_face 🤪 lying_face 🤥 woozy_face 🥴
+         joy 😂 rolling_on_the_floor_laughing 🤣 laughing satisfied 😆 joy_cat 😹 stuck_out_tongue 😛
+         stuck_out_tongue_winking_eye 😜 stuck_out_tongue_closed_eyes 😝 wink 😉 hankey poop 💩
          face_with_raised_eyebrow 🤨 ⁉ interrobang :( :-( :/ :-/ :| :-| :\\ ;) ;-) :p
     """,
 }
