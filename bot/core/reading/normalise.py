@@ -30,7 +30,7 @@ _ARROWS = dict.fromkeys(map(ord, "→⇒➡➜➔⟶↦▶►"), " > ")
 _TABLE = _INVISIBLE | _QUOTE_MARKS | _DASHES | _SPACES | _BREAKS | _PUNCTUATION | _ARROWS
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_CODE = re.compile(r"`[^`\n]*`")
+_CODE = re.compile(r"`+[^`\n]*`+")
 _STRUCK = re.compile(r"(?<![^\W_])(?<!~)~(?=\S)([^~\n]*\S)~(?![^\W_])(?!~)")
 _LINK = re.compile(r"<(?:https?|mailto|tel|ftp):[^<>]*>|\b(?:https?://|www\.)[^\s<>]+")
 _MENTION = re.compile(r"<(@|#|!)([^<>|\s]+)(?:\|[^<>]*)?>")
