@@ -135,6 +135,10 @@ def _meant(message: Message) -> bool:
 
 def _which(message: Message, candidates: list[str]) -> Intent:
     more = {"candidates": candidates}
+    untaken = next((each for each in message.settings if each.problem or each.names_another_stage), None)
+    if untaken is not None:  # said before the run is picked, so that no pick starts it without the value
+        why = untaken.problem or "unknown_param"
+        return Intent(kind=Kind.ASK, rule="which_run_and_which_value", why=why, more={**more, "param": untaken.name})
     given = {setting.name: setting.value for setting in message.settings if setting.value is not None}
     return Intent(
         kind=Kind.ASK,
@@ -142,5 +146,5 @@ def _which(message: Message, candidates: list[str]) -> Intent:
         why="which_run",
         proposed=_proposed(message),
         more=more,
-        carried={"set": given} if not any(setting.problem for setting in message.settings) else {},
+        carried={"set": given},
     )

@@ -152,7 +152,7 @@ def _takes_comparison(item: Item | None, signs: list[str]) -> bool:
     if item is None:
         return False
     equals = set(signs) <= {"=", "=="}
-    return item.has(Tag.METRIC, Tag.NUMBER) or (equals and item.has(Tag.PARAM, Tag.UNKNOWN, Tag.NOUN, Tag.SUITE))
+    return item.has(Tag.METRIC) or (equals and item.has(Tag.NUMBER, Tag.PARAM, Tag.UNKNOWN, Tag.NOUN, Tag.SUITE))
 
 
 def _without_ornament(items: list[Item]) -> list[Item]:

@@ -34,6 +34,11 @@ class Setting:
     texts: tuple[str, ...] = ()
     of: str | None = None  # the stage named before it: "extraction lr 2e-4"
 
+    @property
+    def names_another_stage(self) -> bool:
+        """Whether the stage named before it is not the parameter's own."""
+        return self.of is not None and self.spec is not None and self.spec.stage not in (None, self.of)
+
 
 def parse_number(text: str) -> int | float | None:
     """ "9,000", "12k", "2e-4", ".5"; None when it isn't one number, or isn't finite."""

@@ -48,7 +48,8 @@ def test_both_still_picks_both(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["> <@U0BOT> hi\ncontinue", "&gt; <@U0BOT> hi\ncontinue", "```<@U0BOT>```\ncontinue", "`<@U0BOT>` continue",
-     "`<@U0BOT> continue`", "continue <@U0BOTTOM>", "~<@U0BOT>~ continue", "continue\n>>> <@U0BOT>"],
+     "`<@U0BOT> continue`", "``<@U0BOT>`` continue", "continue <@U0BOTTOM>", "~<@U0BOT>~ continue",
+     "continue\n>>> <@U0BOT>"],
 )  # fmt: skip
 def test_a_mention_in_what_is_not_read_or_of_a_longer_id_is_none(text: str) -> None:
     assert not any(intent.acts for intent in read(text, FIXTURES["G1m"]))
@@ -82,7 +83,20 @@ def test_a_value_after_an_equals_sign_is_no_condition(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "emoji", ["🙄", ":rolling_eyes:", ":face_with_rolling_eyes:", "🤡", ":clown_face:", ":trollface:", "🫠", "😏", "🤦"]
+    "emoji",
+    [
+        "🙄",
+        ":rolling_eyes:",
+        ":face_with_rolling_eyes:",
+        "🤡",
+        ":clown_face:",
+        ":trollface:",
+        "🫠",
+        "😏",
+        "🤦",
+        "😂",
+        ":joy:",
+    ],
 )
 def test_a_mocking_emoji_beside_an_order_asks(emoji: str) -> None:
     assert kinds("G1", f"continue {emoji}") == [Kind.ASK]
@@ -203,3 +217,14 @@ def test_a_verdict_on_less_than_all_asks(verdict: str) -> None:
 )
 def test_a_verdict_on_all_of_it_or_on_what_was_read_passes(verdict: str) -> None:
     assert kinds("G1", f"{verdict}, continue") == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize("said", ["extraction lr 2e-4", "lr 2e-4 %", "lr 5", "+3 epochs"])
+def test_a_value_that_cannot_be_taken_is_told_before_a_run_is_picked(said: str) -> None:
+    (intent,) = read(f"<@U0BOT> {said}, continue", FIXTURES["G2"])
+    assert (intent.kind, intent.carried) == (Kind.ASK, {})
+    assert intent.why in {"unknown_param", "no_value", "out_of_range"}
+
+
+def test_one_number_beyond_another_picks_no_run() -> None:
+    assert kinds("Q", "1 > 2") == [Kind.ASK]
