@@ -46,7 +46,7 @@ _WORD = (
     r"(?<!image_)(?<!audio_)(?<!draft_)(?<!special_)(?<!per_)(?<!new-)(?<!eos-)token"
     r"|secret|credentials?|api[_ -]?key|access[_ -]?key(?:[_-]?id)?|secret[_ -]?key|private[_ -]?key|auth[_ -]?key"
     r"|passwo?r?d|passphrase|(?:db|pg|my|sql|user|smtp|mail|ftp|ssh|redis|proxy|admin|root|sudo|rabbitmq)_?(?:pass|pwd)"
-    r"|(?-i:(?<=[A-Z0-9])_(?:PASS|PWD))(?<!OLDPWD))(?:_?\d{1,2}(?!\d))?"
+    r"|(?-i:(?<=[A-Z0-9])_(?:PASS|PWD))(?<!OLDPWD))(?:_?v?\d{1,2}(?!\d)|_base|_value)?"
 )
 _SIGN = r"\\?[\"']?[ \t]*(?:=>|={1,3}|:=|:)[ \t]*"
 _BACKED = r"\\(?P<b>[\"'])(?P<backed>(?:(?!\\(?P=b)|```)[^\n])*)"  # \"…\", inside of another string
@@ -61,7 +61,7 @@ _VALUES = ("backed", "quoted", "bare")
 _NO_SECRET = re.compile(
     r"(?i)[\d,._+-]*|missing|invalid|required|expired|unset|absent|present|hidden|redacted|optional|default"
     r"|os\.(?:environ|getenv)\b.*|optional\[.*|(?:<|&lt;)\|.*\|(?:>|&gt;)[,;)}\]]*|</?s>|\[[A-Z]{3,5}\]|\**|•*"
-    r"|~?(?-i:(?:/[a-z0-9._-]+){2,})/?"
+    r"|~?(?-i:(?:/[a-z0-9._-]+){2,})/?|(?-i:\$?\{?[A-Z]+(?:_[A-Z]+)+\}?)"
 )
 _SHORTEST = 6
 _SHORTEST_PASSWORD = 4
