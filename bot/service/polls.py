@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from bot.core import events
+from bot.core.effects import Launch
 from bot.core.errors import WrongState
 from bot.core.model import Attempt, AttemptState, Run
 from bot.errors import HostError
@@ -74,6 +75,7 @@ class Polls:
     def _poll(self, name: str, attempts: Sequence[Attempt]) -> None:
         runs = {attempt.id: attempt.id.rsplit(f"-{attempt.stage}-", 1)[0] for attempt in attempts}
         asks = [PollAsk(a.id, a.token, a.log_offset, 16384) for a in attempts]
+        launching = self._launching()
         try:
             answer = self._desk.hosts[name].poll(asks)
         except (HostError, ProtocolError) as error:
@@ -82,8 +84,9 @@ class Polls:
             return
         self.facts[name] = answer.facts
         views = {view.attempt: view for view in answer.attempts}
-        # What was never seen when we asked may have been launched since: that it was absent then says nothing now.
-        seen = [a for a in attempts if a.id in views and (views[a.id].state != ABSENT or a.seen_at is not None)]
+        # What was never seen when we asked, or is launched again, may have been launched since: absent says nothing.
+        known = {a.id for a in attempts if a.seen_at is not None and a.id not in launching}
+        seen = [a for a in attempts if a.id in views and (views[a.id].state != ABSENT or a.id in known)]
         undo_s = self._desk.config.undo_s
         busy = {gpu.index: gpu.utilisation for gpu in answer.facts.gpus if gpu.utilisation is not None}
         silent = [a for a in seen if views[a.id].state == UNREACHABLE]
@@ -96,6 +99,11 @@ class Polls:
                 at=self._now(), view=views[a.id], undo_s=undo_s, gpu_percent=busy, root=answer.facts.root
             ),
         )
+
+    def _launching(self) -> set[str]:
+        """Attempts whose launch has not been answered yet."""
+        pending = (stored.effect for stored in self._desk.store.pending_effects())
+        return {effect.attempt for effect in pending if isinstance(effect, Launch)}
 
     def _each(
         self, attempts: Iterable[Attempt], runs: dict[str, str], event: Callable[[Attempt], events.Event]

@@ -176,6 +176,38 @@ def test_a_first_launch_that_comes_late_is_the_one_that_counts(room: Room, monke
     assert not [said for said in room.chat.said if "Nothing was started" in text(said.card)]
 
 
+def test_a_launch_that_was_broken_off_and_is_repeated_is_not_lost_meanwhile(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comes, goes = threading.Event(), threading.Event()
+
+    def broken_off(_: Launching) -> Launching:
+        def launch(spec: AttemptSpec, secrets: Mapping[str, str]) -> AttemptView:
+            room.box.views[spec.attempt] = AttemptView(spec.attempt, "queued", spec.token, why="being launched")
+            raise HostUnreachable("box1", "no answer within 15 s")
+
+        return launch
+
+    def slow(real: Launching) -> Launching:
+        def launch(spec: AttemptSpec, secrets: Mapping[str, str]) -> AttemptView:
+            del room.box.views[spec.attempt]
+            comes.set()
+            goes.wait(15)
+            return real(spec, secrets)
+
+        return launch
+
+    Tries(room, monkeypatch, broken_off, slow)
+    room.tell("go")
+    is_(room, AttemptState.QUEUED)
+    assert comes.wait(15)
+    asked = room.box.polled
+    room.until(lambda: room.box.polled >= asked + 3 or None, "it is looked for, and is not there")
+    goes.set()
+    is_(room, AttemptState.RUNNING)
+    assert room.run().phase is Phase.RUNNING and room.box.works() == [FIRST]
+
+
 def test_a_refusal_of_the_first_try_is_told_at_once_and_marks_nothing(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
