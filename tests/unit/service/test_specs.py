@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from bot.config import HostConfig
-from bot.core.pipeline import Pipeline, StageSpec
+from bot.core import events
+from bot.core.pipeline import Estimate, Param, Pipeline, StageSpec, bytes_of
 from bot.errors import ConfigError
-from bot.service.specs import attempt_spec
+from bot.service.specs import attempt_spec, inputs_of
 from tests.unit.core.story import Story
 
 HOST = HostConfig(kind="local", env={"HF_HOME": "{home}/hf"}, secrets=["HF_TOKEN"])
@@ -51,6 +52,27 @@ def test_a_verb_gets_its_flags_inputs_and_settings() -> None:
     assert spec.secrets == ["HF_TOKEN", "WANDB"], "names only"
     assert (spec.env, spec.cwd, spec.out) == ({"HF_HOME": "{home}/hf"}, "{code}", "{root}/runs/r1/train")
     assert spec.token == "r1-train-1.seed"
+
+
+def test_a_start_that_was_taken_back_leaves_the_next_one_the_first_and_nothing_to_read() -> None:
+    story = Story()
+    story.advance(undo_s=10.0)
+    each = Estimate(count="max_samples", seconds_each=1.0, tokens_each=100, bytes_per_token=50)
+    samples = Param(name="max_samples", type="int", default=10)
+    pipeline = with_stage(story, "synth", params=(samples,), estimate=each)
+    story.do(events.Hold)
+    source = pipeline.stage("synth")
+    read = inputs_of(story.run, replace(pipeline.stage("extract"), inputs={"samples": "synth"}))
+    assert read == {"{root}/runs/r1/synth": "synth has not run yet"}
+    story.advance()
+    story.begin()
+    assert story.last().id == "r1-synth-2"
+    spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
+    assert spec.limits.disk_bytes == bytes_of(source, {}) == 50_000
+    story.work(rc=1)
+    story.do(events.Retry, undo_s=0.0, set={})
+    spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
+    assert (story.last().id, spec.limits.disk_bytes) == ("r1-synth-3", None), "it goes on from what is there"
 
 
 def test_evidence_is_made_of_the_work_s_output_by_an_attempt_of_its_own() -> None:
