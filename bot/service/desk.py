@@ -17,6 +17,7 @@ from bot.core.pipeline import Pipeline
 from bot.core.summary import words
 from bot.errors import ChatUnavailable, CommandError
 from bot.ports import Clock, Host, Poster, RunStore
+from bot.service.chat import secret_values
 from bot.service.code import CodeArchive
 
 _TRIES = 8
@@ -69,14 +70,7 @@ class Desk:
 
     def known_secrets(self) -> list[str]:
         """Every value that must never be posted."""
-        slack = self.config.slack
-        names = {slack.bot_token_env, slack.app_token_env}
-        for host in self.config.hosts.values():
-            names |= set(host.secrets)
-        for pipeline in self.pipelines.values():
-            for stage in pipeline.stages:
-                names |= set(stage.secrets)
-        return [os.environ[name] for name in names if os.environ.get(name)]
+        return list(secret_values(self.config, self.pipelines.values()))
 
     def roles(self, pipeline: Pipeline | None) -> Roles:
         """Who operates this pipeline's runs: its own people, where it names any."""
