@@ -4,7 +4,6 @@ import math
 from typing import Any, Callable, Dict, List, Optional
 
 from runner.protocol.errors import ProtocolError
-from runner.protocol.evidence import Evidence
 
 DEPTH_MAX = 16
 LARGEST = 1e18  # of what a stage counts: more is a slip, and no time or size can be made of it
@@ -82,6 +81,8 @@ def evidence(value: Any, problems: List[str]) -> Optional[Dict[str, Any]]:
     """Evidence that agrees with its verdict and digest, else None. Made plain, it has the digest of what is kept."""
     if value is None:
         return None
+    from runner.protocol.evidence import Evidence  # hashlib with its library: not in a supervisor's memory
+
     try:
         if not isinstance(value, dict):
             raise ProtocolError("evidence is no object")
