@@ -4,7 +4,7 @@ import secrets
 
 from bot.core import events
 from bot.core.cards import say
-from bot.core.effects import ASKED, DONE, REFUSED, WORKING
+from bot.core.effects import ASKED, DONE, REFUSED, WORKING, Effect
 from bot.core.errors import NotNow, WrongState
 from bot.core.machine import plan_run
 from bot.core.model import Phase, Run
@@ -36,15 +36,22 @@ class Acting:
             out.text, out.mark = f"refused: {name} not allowed", REFUSED
             out.whispers.append(say(f"Only {who_may(desk, run, order)} may do that here. Nothing was changed."))
             return False
+        marked = out.mark
+
+        def mark(after: Run) -> tuple[Effect, ...]:
+            """Stored with the order: the machine's own mark, which takes its place, cannot come first."""
+            waits = after.phase is Phase.CHECKING or (after.armed is not None and after.armed.said == order.said)
+            out.mark = marked or (WORKING if waits else DONE)
+            return () if marked else out.reaction()
+
         try:
-            after = desk.apply(run.id, order, order=lambda before: out.entry(before, f"done: {name}"))
+            after = desk.apply(run.id, order, order=lambda before: out.entry(before, f"done: {name}"), more=mark)
         except WrongState as error:
             self._refused(error, run.id, out)
             return False
         out.text = f"done: {name}, now {after.phase.value}"
         out.carried += 1
-        waits = after.phase is Phase.CHECKING or (after.armed is not None and after.armed.said == order.said)
-        out.mark = out.mark or (WORKING if waits else DONE)
+        out.shown = out.shown if marked else out.mark
         self._polls.hurry(desk.pipeline(run).stage(after.at).host)
         return True
 

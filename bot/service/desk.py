@@ -10,6 +10,7 @@ from typing import Protocol
 
 from bot.config import Config, HostConfig, Roles
 from bot.core import events
+from bot.core.effects import Effect
 from bot.core.machine import step
 from bot.core.model import Run
 from bot.core.orders import Order
@@ -109,18 +110,19 @@ class Desk:
         event: events.Event,
         *,
         order: Callable[[Run], Order] | None = None,
+        more: Callable[[Run], Sequence[Effect]] = lambda after: (),
         begin: int | None = None,
     ) -> Run:
         """Step a run and store what comes of it, in one transaction.
 
-        `order` makes the audit entry from the run as it was. Raises WrongState, KeyError, `store.duplicate`.
+        `order` makes the audit entry from the run as it was, `more` further effects from what it became. Raises WrongState, KeyError, `store.duplicate`.
         """
         for left in reversed(range(_TRIES)):
             run = self.store.run(run_id)
             after, effects = step(run, event, self.pipeline(run))
             try:
                 entry = order(run) if order else None
-                self.store.save(after, run.version, effects, event.at, order=entry, begin=begin)
+                self.store.save(after, run.version, (*effects, *more(after)), event.at, order=entry, begin=begin)
             except self.store.conflict:
                 if not left:
                     raise

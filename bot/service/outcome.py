@@ -22,6 +22,7 @@ class Outcome:
     text: str = ""
     mark: str = ""
     seen: bool = False
+    shown: str = ""  # the mark that was stored with an order
     cards: list[Card] = field(default_factory=list)
     whispers: list[Card] = field(default_factory=list)
     carried: int = 0
@@ -63,13 +64,16 @@ class Outcome:
             Whisper(key=f"{key}w{i}", user=event.user, card=card, channel=channel, thread_ts=event.thread_ts or "")
             for i, card in enumerate(self.whispers)
         ]
-        if self.mark and event.kind in ("message", "edit") and not terminal:
-            before = SEEN if self.seen else ""
-            name = self.mark
-            found.append(
-                React(key=f"{key}mark", channel=event.channel, ts=event.ts, name=name, instead_of=before),
-            )
-        return tuple(found)
+        return (*found, *self.reaction())
+
+    def reaction(self) -> tuple[Effect, ...]:
+        """The mark on the message, where there is one that does not stand there yet."""
+        event = self.event
+        if self.mark in ("", self.shown) or event.kind not in ("message", "edit") or event.team == TERMINAL:
+            return ()
+        before = self.shown or (SEEN if self.seen else "")
+        key = f"{answer_key(event)}mark{2 if self.shown else ''}"
+        return (React(key=key, channel=event.channel, ts=event.ts, name=self.mark, instead_of=before),)
 
 
 def seen_mark(event: InboundEvent) -> React:

@@ -36,8 +36,8 @@ class Posts:
         newest = {stored.effect.post: stored.id for stored in pending if isinstance(stored.effect, Edit)}
         waiting: set[str] = set()
         for stored in pending:
-            orderly = isinstance(stored.effect, Post | Edit)
-            if orderly and stored.run and stored.run in waiting:
+            line = in_line(stored)
+            if line in waiting:
                 continue
             if isinstance(stored.effect, Edit) and newest[stored.effect.post] != stored.id:
                 self._desk.store.finish_effect(stored.id, now, "a newer edit follows")
@@ -45,8 +45,8 @@ class Posts:
             done = stored.not_before <= now and self._try(stored)
             if done is None:
                 return
-            if not done and orderly and stored.tries < len(_PATIENCE_S):
-                waiting.add(stored.run)
+            if not done and line and stored.tries < len(_PATIENCE_S):
+                waiting.add(line)
 
     def _try(self, stored: StoredEffect) -> bool | None:
         """Whether it is over; None when the chat as a whole gives no answer."""
@@ -152,6 +152,14 @@ class Posts:
             return f"picture not shown: {error}"
         name = effect.path.rsplit("/", 1)[-1]
         return self._desk.poster.upload(effect.key, head.channel, head.ts, name, body, effect.title)
+
+
+def in_line(stored: StoredEffect) -> str:
+    """What this effect keeps the order of: its run's thread, or the marks on one message. "" for none."""
+    effect = stored.effect
+    if isinstance(effect, React):
+        return f"{effect.channel}/{effect.ts}"
+    return stored.run if isinstance(effect, Post | Edit) else ""
 
 
 def for_chat(effect: Effect) -> bool:

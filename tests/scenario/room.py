@@ -118,7 +118,7 @@ class Chat:
         self.whispers.append((user, card))
 
     def react(self, channel: str, ts: str, name: str, on: bool = True) -> None:
-        self._call(f"react {name}")
+        self._call(f"{'react' if on else 'unreact'} {name}")
         marks = self.marks.setdefault(ts, [])
         if on and name not in marks:
             marks.append(name)

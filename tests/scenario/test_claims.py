@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.core.model import AttemptState, Phase
+from bot.errors import ChatUnavailable
+from bot.service.posts import for_chat
 from tests.scenario.room import ADA, BEN, Room, evidence, text
 
 
@@ -96,6 +99,33 @@ def test_evidence_that_went_bad_behind_an_open_gate_blocks_the_start(room: Room)
     room.until(lambda: room.chat.marks.get(event.ts) == ["no_entry_sign"] or None, "the order is marked as refused")
     assert "s-3" in text(room.shown("r1-extract-1.check1/blocked").card)
     assert "r1-vocab-1" not in room.box.works()
+
+
+def test_the_mark_of_a_check_that_ends_first_is_not_painted_over(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.to_gate()
+    room.box.proofs["extract"] = evidence("extract", ("samples", 9, 10), bad=[("s-3", "gone")])
+    note = room.store.note_order
+
+    def late(*args: Any) -> None:  # the bot is slow between the order and its answer
+        room.until_phase("blocked")
+        note(*args)
+
+    monkeypatch.setattr(room.store, "note_order", late)
+    event = room.say("extraction done, continue")
+    assert room.outcome(event).startswith("done: advance")
+    room.until(lambda: not [s for s in room.store.pending_effects() if for_chat(s.effect)] or None, "all is said")
+    assert room.chat.marks[event.ts] == ["no_entry_sign"]
+
+
+def test_a_mark_that_the_chat_refuses_for_a_while_does_not_come_after_the_one_that_replaces_it(room: Room) -> None:
+    room.to_gate()
+    refused = ChatUnavailable("fatal_error", code="fatal_error")
+    tries = iter([refused, refused])
+    room.chat.refuse = lambda what: next(tries, None) if what == "react hourglass_flowing_sand" else None
+    event = room.say("extraction done, continue")
+    room.until(lambda: room.chat.marks.get(event.ts) == ["white_check_mark"] or None, "done")
+    room.until(lambda: not [s for s in room.store.pending_effects() if for_chat(s.effect)] or None, "all is said")
+    assert room.chat.marks[event.ts] == ["white_check_mark"] and next(tries, None) is None
 
 
 def test_a_passed_check_marks_the_order_as_done(room: Room) -> None:

@@ -128,9 +128,9 @@ class Store:
     def note_order(
         self, event_id: int, run_id: str, order: Order | None, wanted: Sequence[Effect], at: datetime, outcome: str
     ) -> None:
-        """An event is handled: what was answered, and the audit entry if none was written yet."""
+        """An event is handled: what is answered, but for keys known already, and the audit entry if none was written."""
         with self._write() as connection:
-            writing.settle(connection, run_id, wanted, at, order)
+            writing.settle(connection, run_id, writing.unknown(connection, wanted), at, order)
             writing.handled(connection, event_id, at, outcome)
 
     def run(self, run_id: str) -> Run:
@@ -173,8 +173,7 @@ class Store:
     def add_effects(self, run_id: str, wanted: Sequence[Effect], at: datetime) -> None:
         """Effects that come of no step. One whose key is known already is left out."""
         with self._write() as connection:
-            known = set(connection.scalars(sa.select(effects.c.key).where(effects.c.key.in_([e.key for e in wanted]))))
-            writing.settle(connection, run_id, [e for e in wanted if e.key not in known], at, None)
+            writing.settle(connection, run_id, writing.unknown(connection, wanted), at, None)
 
     def due_effects(self, now: datetime) -> list[StoredEffect]:
         """Effects to be carried out now, oldest first."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
 from bot.adapters.store import audit
@@ -48,6 +49,13 @@ def settle(
         )
     if order is not None:
         audit.append(connection, order)
+
+
+def unknown(connection: Connection, wanted: Sequence[Effect]) -> list[Effect]:
+    """Those whose key was not stored before."""
+    keys = [effect.key for effect in wanted]
+    known = set(connection.scalars(select(effects.c.key).where(effects.c.key.in_(keys))))
+    return [effect for effect in wanted if effect.key not in known]
 
 
 def _withdraw(connection: Connection, key: str, at: datetime) -> None:
