@@ -115,7 +115,8 @@ class Desk:
     ) -> Run:
         """Step a run and store what comes of it, in one transaction.
 
-        `order` makes the audit entry from the run as it was, `more` further effects from what it became. Raises WrongState, KeyError, `store.duplicate`.
+        `order` makes the audit entry from the run as it was, `more` further effects from what it became.
+        Raises WrongState, KeyError, `store.duplicate`.
         """
         for left in reversed(range(_TRIES)):
             run = self.store.run(run_id)

@@ -128,7 +128,7 @@ class Store:
     def note_order(
         self, event_id: int, run_id: str, order: Order | None, wanted: Sequence[Effect], at: datetime, outcome: str
     ) -> None:
-        """An event is handled: what is answered, but for keys known already, and the audit entry if none was written."""
+        """An event is handled: its answers, but for keys known already, and the audit entry if none was written."""
         with self._write() as connection:
             writing.settle(connection, run_id, writing.unknown(connection, wanted), at, order)
             writing.handled(connection, event_id, at, outcome)
