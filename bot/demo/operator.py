@@ -13,6 +13,8 @@ from bot.errors import BotError
 WORDS = {None: "go", "extract": "extraction done, continue", "train": "training done, continue"}
 OTHERWISE = "continue"
 ANSWER_S = 120.0
+LOOKS_S = 0.5
+KILLER_LOOKS_S = 0.02  # the shortest stage is at work for a fifth of a second
 FAILED = (Phase.FAILED, Phase.BLOCKED, Phase.CANCELLED)
 
 
@@ -36,7 +38,7 @@ def play(
     killed: list[str] = []
     until_s = time.monotonic() + timeout_s
     while time.monotonic() < until_s:
-        show.pause(0.5)
+        show.pause(KILLER_LOOKS_S if kill_each_stage else LOOKS_S)
         run = operator.look()
         if run is None:
             continue
@@ -104,8 +106,9 @@ def standing(run: Run) -> str:
 
 
 def is_under_way(run: Run) -> bool:
-    """The stage's process has been seen at work."""
-    return run.phase is Phase.RUNNING and run.current is not None and run.current.pid is not None
+    """The stage's process has been seen at work, or its evidence is being made."""
+    at_work = run.phase is Phase.RUNNING and run.current is not None and run.current.pid is not None
+    return at_work or run.phase is Phase.VERIFYING
 
 
 def kill(show: Show, stage: str) -> None:
