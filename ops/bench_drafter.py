@@ -204,7 +204,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             folders = {"target": options.target, "features": out, "vocab": Path(scratch) / "vocab", "out": out}
             settings = {"dtype": str(dtype)[6:], "evaluate_samples": "0", **dict(pair.split("=", 1) for pair in pairs)}
             loop, numbers = train_one(settings, memory, held, folders, options.device)
-            drafter = Drafter(model=loop.session.model, embedding=embedding, vocab=vocab, config={})
+            rows = embedding.to(loop.session.dtype)
+            drafter = Drafter(model=loop.session.model, embedding=rows, vocab=vocab, config={})
             found["runs"][name] = {"settings": run, **numbers, "acceptance": judge(drafter)}
             print(json.dumps({name: found["runs"][name]}), file=sys.stderr, flush=True)
             if options.out:
