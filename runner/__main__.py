@@ -20,6 +20,7 @@ VERBS = {
     "evaluate": ("runner.evaluate", "acceptance length of a drafter in a plain torch loop"),
     "export": ("runner.export", "write a checkpoint as the folder that SGLang serves"),
     "bench": ("runner.bench", "serve with and without the drafter, interleaved, and compare"),
+    "deploy": ("runner.deploy", "put a benchmarked drafter into service, and take it back if it disappoints"),
     "patch": ("runner.patch", "change SGLang's model files for capture, where plugins cannot be loaded"),
     "verify": ("runner.verify", "gather evidence on a stage's output"),
 }

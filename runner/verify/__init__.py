@@ -54,12 +54,19 @@ def _bench(options: VerifyOptions) -> Findings:
     return Findings(checks, pictures=bench.pictures(options.subject))
 
 
+def _deploy(options: VerifyOptions) -> Findings:
+    from runner.verify import deploy
+
+    return Findings(deploy.check_deploy(options.subject))
+
+
 STAGES: dict[str, Callable[[VerifyOptions], Findings]] = {
     "synth": _synth,
     "extract": _extract,
     "vocab": _vocab,
     "train": _train,
     "bench": _bench,
+    "deploy": _deploy,
 }
 
 

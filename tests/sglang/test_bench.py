@@ -1,92 +1,16 @@
 """The benchmark against real servers: tiny random target, drafter made by hand, everything on the CPU."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-import psutil
 import pytest
 
 from runner.bench import files
 from runner.bench.prompts import read_sent
 from runner.bench.records import read_records
-from runner.protocol.files import read_json
 from runner.verify.bench import check_bench
-from tests.sglang.made_drafter import write_repeating_drafter
+from tests.sglang.benched import INDICES, STEPS, STOP, TOKENS, Bench, living
 
 pytestmark = pytest.mark.sglang
-LAYER_IDS, INDICES = [1, 3, 6], [2, 4, 7]
-STEPS, TOKENS, STOP = 3, 24, 2
-
-
-class Bench:
-    """`python -m runner bench` as an attempt would run it. A context manager: nothing of it outlives the block."""
-
-    def __init__(self, root: Path, target: Path, draft: Path, prompts: Path, *flags: str):
-        self.out, self.attempt = root / "out", root / "attempt"
-        self.attempt.mkdir(parents=True)
-        argv = [sys.executable, "-m", "runner", "bench", "--target", str(target), "--draft", str(draft)]
-        argv += ["--prompts", str(prompts), "--out", str(self.out), "--steps", str(STEPS), "--threads", "1", *flags]
-        env = {**os.environ, "POINTSMAN_ATTEMPT_DIR": str(self.attempt)}
-        with (root / "log.txt").open("wb") as log:
-            self.process = psutil.Popen(argv, env=env, stdout=log, stderr=subprocess.STDOUT)
-        self.log = root / "log.txt"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for process in _of(self.process):
-            process.kill()
-        self.process.wait()
-
-    def finish(self, timeout_s=300.0):
-        return self.process.wait(timeout_s)
-
-    @property
-    def result(self):
-        return read_json(str(self.out / files.RESULT))
-
-    @property
-    def status(self):
-        return read_json(str(self.attempt / "status.json"))
-
-    def wait_for_answers(self):
-        """Until both servers are up and the first answers came. Returns all processes of it by then."""
-        until_s = time.monotonic() + 240
-        while time.monotonic() < until_s:
-            assert self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE, self.log.read_text()
-            if (self.attempt / "status.json").exists() and (self.status["progress"] or {}).get("done", 0) >= 2:
-                return _of(self.process)[:-1]
-            time.sleep(0.1)
-        raise AssertionError("no answers:\n" + self.log.read_text()[-2000:])
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """Target, drafter and prompts."""
-    from runner import target
-
-    root = tmp_path_factory.mktemp("models")
-    target.make("tiny-llama", root / "target")
-    write_repeating_drafter(root / "draft", root / "target", LAYER_IDS)
-    texts = ["hello 0 the fox", "hello 3 the fox", "the lazy dog jumps", "a quick brown fox, hello world", "over"]
-    (root / "prompts.jsonl").write_text(
-        "".join(json.dumps({"id": f"p{i}", "turns": [t]}) + "\n" for i, t in enumerate(texts))
-    )
-    return root / "target", root / "draft", root / "prompts.jsonl"
-
-
-@pytest.fixture(scope="module")
-def finished(models, tmp_path_factory):
-    flags = ("--max-new-tokens", str(TOKENS), "--rounds", "2", "--concurrency", "1,3")
-    with Bench(tmp_path_factory.mktemp("bench"), *models, *flags) as bench:
-        assert bench.finish() == 0, bench.log.read_text()[-3000:]
-        yield bench
 
 
 def test_every_verify_step_is_the_one_of_the_plain_loop(finished, models):
@@ -151,7 +75,7 @@ def test_a_server_killed_in_mid_run_is_named_with_the_end_of_its_log(models, tmp
         assert "server died during the benchmark" in error["message"]
         assert len(error["message"].splitlines()) > 3  # the end of its log
         assert not (bench.out / files.RESULT).exists()
-        assert not _living(processes)
+        assert not living(processes)
 
 
 def test_sigterm_ends_both_servers_and_keeps_what_was_measured(models, tmp_path):
@@ -162,17 +86,4 @@ def test_sigterm_ends_both_servers_and_keeps_what_was_measured(models, tmp_path)
         assert bench.status["error"]["kind"] == "Interrupted"
         assert "starts anew" in bench.status["error"]["hint"]
         assert not (bench.out / files.RESULT).exists()
-        assert not _living(processes)
-
-
-def _of(process):
-    """A process and all that came of it, as far as they live."""
-    try:
-        return [*process.children(recursive=True), process]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _living(processes):
-    _, alive = psutil.wait_procs(processes, timeout=10)
-    return alive
+        assert not living(processes)
