@@ -10,7 +10,18 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.core import pipeline as core
-from bot.core.pipeline import Budget, Estimate, GateSpec, Pipeline, QuietHours, StageSpec, seconds_of, tokens_of
+from bot.core.pipeline import (
+    Budget,
+    Estimate,
+    GateSpec,
+    Pipeline,
+    QuietHours,
+    StageSpec,
+    check_value,
+    seconds_of,
+    tokens_of,
+)
+from bot.envfile import read_env
 from bot.errors import ConfigError
 from bot.slurm import SlurmStage
 from bot.yamlfile import read_yaml, validate
@@ -235,30 +246,6 @@ def _complaints(stages: tuple[StageSpec, ...], budget_s: float | None) -> Iterat
         yield ("budget_s",), f"the stages' budgets come to {planned:g} s, above budget_s {budget_s:g}"
 
 
-def check_value(param: core.Param, value: core.Value | None) -> None:
-    """Raises ValueError, in words, when the value is not of the param's type or outside its bounds."""
-    kinds: dict[str, tuple[type, ...]] = {
-        "int": (int,),
-        "float": (int, float),
-        "str": (str,),
-        "choice": (str,),
-        "names": (str,),
-        "bool": (bool,),
-        "gpus": (tuple,),
-    }
-    fits = isinstance(value, kinds[param.type]) and (param.type == "bool") == isinstance(value, bool)
-    if not fits:
-        raise ValueError(f"{param.name} {value!r} is no {param.type}")
-    named = str(value).split(",") if param.type == "names" else [value]
-    if param.choices and not set(named) <= set(param.choices):
-        raise ValueError(f"{param.name} {value!r} is none of {', '.join(param.choices)}")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if param.low is not None and value < param.low:
-            raise ValueError(f"{param.name} {value:g} is below {param.low:g}")
-        if param.high is not None and value > param.high:
-            raise ValueError(f"{param.name} {value:g} is above {param.high:g}")
-
-
 def load_pipeline(path: Path) -> Pipeline:
     """Read a pipeline file. Raises ConfigError with file and line."""
     document = read_yaml(path)
@@ -289,23 +276,3 @@ def _plain(value: Scalar) -> str:
 
 def _plains(values: dict[str, Scalar]) -> dict[str, str]:
     return {name: _plain(value) for name, value in values.items()}
-
-
-def read_env(path: Path | None) -> dict[str, str]:
-    """KEY=VALUE lines; comments and empty lines are passed over. Raises ConfigError with file and line."""
-    if path is None:
-        return {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", str(path)) from error
-    found: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
-        text = line.partition(" #")[0].strip()
-        if not text or text.startswith("#"):
-            continue
-        name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier():
-            raise ConfigError(f"no KEY=VALUE: {line!r}", f"{path}:{number}")
-        found[name] = value
-    return found

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 # Inherited by everything that a test starts, however often it forks; sshd alone drops it.
@@ -36,6 +37,9 @@ def _remember_basetemp(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ[MARK] = f"{os.getpid()}-{time.time_ns()}"
+    # The same examples every time and no deadline: only a change of the code makes a test fail, not a busy machine.
+    hypothesis.settings.register_profile("house", max_examples=25, deadline=None, derandomize=True)
+    hypothesis.settings.load_profile("house")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,8 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     began_s = time.monotonic()
     yield
-    folder = item.path.relative_to(item.config.rootpath).parts[1:2]
-    _seconds["".join(folder)] += time.monotonic() - began_s
+    folder = "".join(item.path.relative_to(item.config.rootpath).parts[1:2])
+    _seconds[f"slow {folder}" if item.get_closest_marker("slow") else folder] += time.monotonic() - began_s
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

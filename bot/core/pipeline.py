@@ -197,3 +197,27 @@ def tokens_of(stage: StageSpec, overrides: dict[str, Value]) -> float:
 def bytes_of(stage: StageSpec, overrides: dict[str, Value]) -> float:
     """Estimated bytes left on the host's disk."""
     return tokens_of(stage, overrides) * stage.estimate.bytes_per_token + stage.estimate.bytes_fixed
+
+
+def check_value(param: Param, value: Value | None) -> None:
+    """Raises ValueError, in words, when the value is not of the param's type or outside its bounds."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "int": (int,),
+        "float": (int, float),
+        "str": (str,),
+        "choice": (str,),
+        "names": (str,),
+        "bool": (bool,),
+        "gpus": (tuple,),
+    }
+    fits = isinstance(value, kinds[param.type]) and (param.type == "bool") == isinstance(value, bool)
+    if not fits:
+        raise ValueError(f"{param.name} {value!r} is no {param.type}")
+    named = str(value).split(",") if param.type == "names" else [value]
+    if param.choices and not set(named) <= set(param.choices):
+        raise ValueError(f"{param.name} {value!r} is none of {', '.join(param.choices)}")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if param.low is not None and value < param.low:
+            raise ValueError(f"{param.name} {value:g} is below {param.low:g}")
+        if param.high is not None and value > param.high:
+            raise ValueError(f"{param.name} {value:g} is above {param.high:g}")

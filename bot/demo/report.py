@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from bot.core.model import Attempt, Run
+from bot.core.attempt import Attempt
+from bot.core.model import Run
 
 
 def report(run: Run, starts: dict[str, int], killed: list[str], seconds: float) -> dict[str, Any]:

@@ -10,12 +10,11 @@ from bot.core.clicks import Click, parse_click
 from bot.core.effects import Edit, Effect
 from bot.core.inbound import InboundEvent
 from bot.core.model import Phase, Run
-from bot.core.pipeline import Pipeline, Value
+from bot.core.pipeline import Pipeline, Value, check_value
 from bot.core.summary import found, words
 from bot.core.summary.gate import stripped
 from bot.core.wanted import as_values
 from bot.errors import CommandError
-from bot.pipeline import check_value
 from bot.service import context, views
 from bot.service.acting import Acting
 from bot.service.desk import Desk

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from bot.core.attempt import AttemptState
 from bot.core.inbound import InboundEvent
-from bot.core.model import AttemptState, Phase, Run
+from bot.core.model import Phase, Run
 from bot.core.pipeline import Param, Pipeline, StageSpec, suites_of
 from bot.core.reading import context as words
 from bot.core.reading.context import Context, ParamSpec, PipelineView, Place, RunView, StageView

@@ -6,10 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.core import events
+from bot.core.attempt import Attempt
 from bot.core.effects import Adopt, Kill, Launch
 from bot.core.errors import WrongState
 from bot.core.machine.orders import GRACE_S
-from bot.core.model import Attempt, Phase, Run
+from bot.core.model import Phase, Run
 from bot.core.stored import StoredEffect
 from bot.errors import ConfigError, HostError, HostKeyChanged, HostUnreachable, LaunchFailed
 from bot.ports import Host

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from bot.core import events
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.effects import Launch
 from bot.core.errors import WrongState
-from bot.core.model import Attempt, AttemptState, Run
+from bot.core.model import Run
 from bot.errors import HostError
 from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed

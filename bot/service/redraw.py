@@ -2,9 +2,10 @@
 
 import logging
 
+from bot.core.attempt import AttemptState
 from bot.core.effects import Edit
 from bot.core.machine.flow import gate_key
-from bot.core.model import AttemptState, Phase, Run
+from bot.core.model import Phase, Run
 from bot.core.summary.gate import gate_card
 from bot.core.summary.status import status_card
 from bot.errors import ChatUnavailable

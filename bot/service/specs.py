@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from bot.config import HostConfig
-from bot.core.model import Attempt, AttemptState, Run
+from bot.core.attempt import Attempt, AttemptState
+from bot.core.model import Run
 from bot.core.pipeline import Pipeline, SlurmNeeds, StageSpec, Value, bytes_of, settings_of
 from bot.errors import ConfigError
 from runner.protocol.spec import PLACEHOLDERS, AttemptSpec, Limits, SlurmTask

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from bot.core import events
+from bot.core.attempt import AttemptState
 from bot.core.cards import Card, escape, say
 from bot.core.effects import REFUSED
-from bot.core.model import AttemptState, Phase, Run
+from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline
 from bot.core.reading.intent import Intent
 from bot.core.summary import words

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.core.model import AttemptState, Phase
+from bot.core.attempt import AttemptState
+from bot.core.model import Phase
 from bot.errors import ChatUnavailable
 from bot.service.posts import for_chat
 from tests.scenario.room import ADA, BEN, Room, evidence, text

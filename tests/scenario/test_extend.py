@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.model import AttemptState, Phase
+from bot.core.attempt import AttemptState
+from bot.core.model import Phase
 from bot.core.pipeline import Estimate, GateSpec, Param
 from tests.scenario.room import BEN, Room, pipeline, text
 

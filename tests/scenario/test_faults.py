@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from bot.core.attempt import AttemptState
 from bot.core.effects import Launch
 from bot.core.machine.flow import gate_key
-from bot.core.model import AttemptState, Phase
+from bot.core.model import Phase
 from bot.errors import ChatUnavailable
 from bot.service.engine import LeaseLost
 from tests.scenario.room import BEN, BOT, Room, pipeline, text

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from bot.core.attempt import AttemptState
 from bot.core.machine import attempts
-from bot.core.model import AttemptState, Phase
+from bot.core.model import Phase
 from bot.errors import LaunchFailed
 from bot.service import redraw
 from runner.protocol.evidence import Check, Evidence, Subject

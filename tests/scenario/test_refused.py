@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.core.attempt import AttemptState
 from bot.core.effects import Launch
-from bot.core.model import AttemptState, Phase
+from bot.core.model import Phase
 from bot.errors import HostUnreachable, LaunchFailed
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import AttemptView, HostView, PollAsk

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runner.train.batches import Sample, plan_epoch, read_pack, split
 from runner.train.layout import count_slots, lay_out, step_slots, useful_rows
 
 
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(1, 300), min_size=1, max_size=60), st.integers(0, 5), st.integers(0, 5),
     st.integers(1, 500), st.integers(1, 4),
@@ -41,6 +42,7 @@ def test_split_is_fixed_by_the_seed_and_leaves_out_what_has_no_supervision() -> 
 masks = st.lists(st.lists(st.sampled_from([0, 1]), min_size=2, max_size=30), min_size=1, max_size=5)
 
 
+@settings(max_examples=100)
 @given(masks, st.integers(1, 7))
 def test_layout_against_a_plain_count(given_masks: list[list[int]], steps: int) -> None:
     """Slot t of step k is supervised when row t + 1 + k is; active slots hold them all."""

@@ -1,13 +1,14 @@
 """Messages between bot and agent, in any pieces and among any noise."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runner.protocol.errors import ProtocolError
 from runner.protocol.wire import MARK, NOISE_KEPT, Message, Unpacker, pack
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.dictionaries(st.text(), st.text()), st.binary(max_size=50)), max_size=4), st.integers(1, 9)
 )

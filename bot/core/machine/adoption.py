@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from bot.core import events
+from bot.core.attempt import AttemptState
 from bot.core.cards import escape, say
 from bot.core.effects import Adopt, Edit, Effect, Post
 from bot.core.errors import WrongState
 from bot.core.machine.flow import Moved, begin, gate_key, look, needed_for, new_attempt
 from bot.core.machine.orders import checkable
-from bot.core.model import AttemptState, Run, Started
+from bot.core.model import Run, Started
 from bot.core.pipeline import Pipeline, StageSpec
 from bot.core.summary import words
 from bot.core.summary.gate import gate_card, stripped

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core import events
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.cards import Card, escape, say
 from bot.core.effects import DONE, REFUSED, WORKING, Edit, Effect, Post, React
 from bot.core.errors import WrongState
@@ -13,7 +14,7 @@ from bot.core.machine import watching
 from bot.core.machine.flow import Moved, begin, look, proven
 from bot.core.machine.orders import checkable, start_gated
 from bot.core.masking import mask
-from bot.core.model import Armed, Attempt, AttemptState, Phase, Run
+from bot.core.model import Armed, Phase, Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import words
 from bot.core.summary.failure import blocked_card, cancelled_card, failure_card, refused_card

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from bot.core.attempt import Attempt, Purpose
 from bot.core.cards import Buttons, Card, Text, escape
 from bot.core.clicks import Click, button
 from bot.core.effects import Effect, Launch, Post, Upload
 from bot.core.errors import WrongState
-from bot.core.model import Attempt, Gate, Phase, Purpose, Run, Started, Starting
+from bot.core.model import Gate, Phase, Run, Started, Starting
 from bot.core.pipeline import Pipeline, StageSpec, seconds_of, settings_of
 from bot.core.summary import evidence as evidence_summary
 from bot.core.summary import words

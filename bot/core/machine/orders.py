@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from bot.core import events
+from bot.core.attempt import AttemptState
 from bot.core.cards import Buttons, Card, Text, escape, say
 from bot.core.clicks import Click, button
 from bot.core.effects import Edit, Effect, Kill, Post, Withdraw
 from bot.core.errors import WrongState
 from bot.core.machine.extension import EXTENDED, extended_stages, extension
 from bot.core.machine.flow import Moved, gate_key, look, needed_for, next_gate, open_gate, proven, start
-from bot.core.model import Armed, AttemptState, Phase, Question, Run
+from bot.core.model import Armed, Phase, Question, Run
 from bot.core.pipeline import Pipeline, StageSpec, Value
 from bot.core.summary import words
 from bot.core.summary.armed import armed_rule

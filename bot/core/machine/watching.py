@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from bot.core import events
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.cards import escape, say
 from bot.core.effects import Edit, Effect, Post
-from bot.core.model import Attempt, AttemptState, Run
+from bot.core.model import Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import disk, words
 from runner.protocol.view import AttemptView

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from bot.core.reading.clauses import END_TAGS, GO_TAGS
 from bot.core.reading.context import Context, Place, RunView
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
+from bot.core.reading.tags import Tag
 
 _LOOKING = frozenset({"compare"})
 

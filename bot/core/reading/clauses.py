@@ -9,8 +9,8 @@ from functools import cached_property
 from bot.core.reading.context import ParamSpec
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.settings import Setting, find_settings
+from bot.core.reading.tags import Tag
 
 # The order in which a word's classes are tried as what it orders.
 ORDER_TAGS = (

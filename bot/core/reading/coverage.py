@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bot.core.reading.clauses import END_TAGS, GO_TAGS, Clause
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
+from bot.core.reading.tags import Tag
 
 _ORDERS = GO_TAGS | END_TAGS | {Tag.HOLD, Tag.UNDO, Tag.SKIP, Tag.EXTEND}
 _ORNAMENT = frozenset({Tag.LOOK, Tag.ACK, Tag.BOT, Tag.MARK})

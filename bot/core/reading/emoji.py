@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.reading.lexicon import Tag
+from bot.core.reading.tags import Tag
 
 _CLASSES: dict[Tag, str] = {
     Tag.ACK: """

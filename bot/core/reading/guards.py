@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bot.core.reading.context import STALE_AFTER_S, Context, Event
 from bot.core.reading.intent import ACTIONS, Intent, Kind, Value
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
+from bot.core.reading.tags import Tag
 
 _HARMLESS = frozenset({Kind.STATUS, Kind.IGNORE})
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from bot.core.reading.emoji import classify
 from bot.core.reading.fuzzy import closest, squeeze
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.names import RUN_ID, Names
+from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, Token
 from bot.core.reading.vocabulary import (
     ACTING,

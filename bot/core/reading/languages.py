@@ -7,7 +7,7 @@ unknown letter in it makes an unknown word, which never acts.
 
 from __future__ import annotations
 
-from bot.core.reading.lexicon import Tag
+from bot.core.reading.tags import Tag
 
 GERMAN = {
     Tag.PROCEED: "weiter|weitermachen|mach weiter|machen wir weiter|fortfahren|fahr fort|fortsetzen",

@@ -11,10 +11,10 @@ from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, rhetorical,
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.names import Names
 from bot.core.reading.normalise import Cleaned
 from bot.core.reading.settings import Setting
+from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 from bot.core.reading.views import VIEWS
 

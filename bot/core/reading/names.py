@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from bot.core.reading.context import Context, ParamSpec, PipelineView, StageView
 from bot.core.reading.fuzzy import ACT_FROM, is_acting_slip
-from bot.core.reading.lexicon import Tag
+from bot.core.reading.tags import Tag
 from bot.core.reading.vocabulary import Vocabulary
 
 RUN_ID = re.compile(r"r\d{1,6}\Z", re.ASCII)

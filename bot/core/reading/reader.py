@@ -9,7 +9,6 @@ from bot.core.reading.address import Addressed, address
 from bot.core.reading.clauses import ORDER_TAGS, Clause
 from bot.core.reading.context import Context, Event, PendingQuestion, Phase, Place, QuestionKind, RunView
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message, parse
 from bot.core.reading.names import collect
 from bot.core.reading.normalise import normalise
@@ -17,6 +16,7 @@ from bot.core.reading.rules import failed, finished, gate, idle, pending, runnin
 from bot.core.reading.rules.moment import Moment, Rule, decide
 from bot.core.reading.settings import takes
 from bot.core.reading.strict import read_strict
+from bot.core.reading.tags import Tag
 
 _RULES: dict[Phase, tuple[Rule, ...]] = {
     Phase.PLANNED: gate.RULES,

@@ -10,8 +10,8 @@ from typing import Any
 
 from bot.core.reading.context import ParamSpec
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.names import Host
+from bot.core.reading.tags import Tag
 
 _NUMBER = re.compile(r"([+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[+-]?\.\d+)(e[+-]?\d{1,3})?([km])?\Z", re.ASCII)
 _RANGE = re.compile(r"(\d{1,4})-(\d{1,4})\Z", re.ASCII)

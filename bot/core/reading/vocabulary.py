@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bot.core.reading import languages, lexicon, views
-from bot.core.reading.lexicon import Tag
+from bot.core.reading.tags import Tag
 
 ACTING = frozenset(
     {
@@ -63,7 +63,7 @@ def _forms(text: str) -> list[str]:
 
 def _compile() -> Vocabulary:
     vocabulary = Vocabulary()
-    groups: list[Mapping[Tag, str]] = [lexicon.ORDERS, lexicon.POLARITY, lexicon.MOODS, lexicon.CONTENT, *languages.ALL]
+    groups: list[Mapping[Tag, str]] = [*lexicon.ALL, *languages.ALL]
     for group in groups:
         for tag, forms in group.items():
             for form in _forms(forms):

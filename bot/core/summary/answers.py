@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.cards import Card, Part, Small, Stages, Text, escape, say
-from bot.core.model import Attempt, AttemptState, Phase, Run
+from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline, bytes_of, seconds_of, settings_of
 from bot.core.summary import found, words
 from bot.core.summary.gate import next_steps

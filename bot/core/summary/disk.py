@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.core.model import Attempt
+from bot.core.attempt import Attempt
 from bot.core.summary import words
 
 LONGEST_S = 10 * 365 * 86400.0  # a later moment is no warning, and hardly a date

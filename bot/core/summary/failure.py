@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.cards import Buttons, Card, Part, Small, Text, escape
 from bot.core.clicks import Click, button
-from bot.core.model import Attempt, AttemptState, Run
+from bot.core.model import Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import evidence as evidence_summary
 from bot.core.summary.status import attempt_duration, progress_line

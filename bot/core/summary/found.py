@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.cards import escape
-from bot.core.model import Attempt, AttemptState, Phase, Run
+from bot.core.model import Phase, Run
 from bot.core.pipeline import Pipeline
 from bot.core.summary import evidence, words
 from bot.core.summary.status import progress_line, standing

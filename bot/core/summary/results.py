@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from bot.core.attempt import Attempt
 from bot.core.cards import Part, Table, Text, escape
-from bot.core.model import Attempt, StageRun
+from bot.core.model import StageRun
 from bot.core.summary import words
 
 _SKIPPED = ("version", "stage", "server_start_s", "data_wait_share", "exported_step", "restarts")

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.cards import Card, Part, Small, StageLine, StageMark, Stages, Text, escape
-from bot.core.model import Attempt, AttemptState, Phase, Run, StageRun
+from bot.core.model import Phase, Run, StageRun
 from bot.core.pipeline import Pipeline, StageSpec
 from bot.core.summary import disk, words
 

@@ -15,7 +15,7 @@ from bot.adapters.hosts.embedded import find_sshd
 from bot.adapters.hosts.host import AgentHost
 from bot.adapters.store import open_store
 from bot.config import Config
-from bot.core.model import AttemptState
+from bot.core.attempt import AttemptState
 from bot.service.code import CodeArchive
 from bot.service.desk import Desk
 from bot.service.polls import Polls

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core import events
+from bot.core.attempt import Attempt
 from bot.core.effects import Effect, Launch, Post, Withdraw
 from bot.core.machine import plan_run, step
-from bot.core.model import Attempt, Phase
+from bot.core.model import Phase
 from bot.core.pipeline import GateSpec, Param, Pipeline, StageSpec
 from runner.protocol.evidence import Bad, Check, Evidence, Subject
 from runner.protocol.view import AttemptView

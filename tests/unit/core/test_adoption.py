@@ -3,9 +3,10 @@
 import pytest
 
 from bot.core import events
+from bot.core.attempt import AttemptState
 from bot.core.effects import Adopt, Launch, Post
 from bot.core.errors import WrongState
-from bot.core.model import AttemptState, Phase
+from bot.core.model import Phase
 from runner.protocol.view import AttemptView
 from tests.unit.core.story import Story, evidence
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bot.core.attempt import Attempt
 from bot.core.cards import Text
-from bot.core.model import Attempt
 from bot.core.summary.evidence import parts
 from bot.core.summary.results import result_parts
 

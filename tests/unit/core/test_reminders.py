@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.core import events
@@ -72,6 +72,7 @@ def test_an_end_that_the_clocks_leave_out_is_passed_by() -> None:
     assert awake(utc("2026-03-28 22:00"), quiet) in (utc("2026-03-29 00:30"), utc("2026-03-29 01:30"))
 
 
+@settings(max_examples=50)
 @given(
     at=st.datetimes(datetime(2025, 1, 1), datetime(2027, 12, 31), timezones=st.just(UTC)),
     start=st.times(),

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from bot.core import events
+from bot.core.attempt import Attempt, AttemptState
 from bot.core.effects import Edit, Post
-from bot.core.model import Attempt, AttemptState
 from bot.core.summary.status import progress_line, status_card
 from runner.protocol.view import AttemptView
 from tests.unit.core.story import Story

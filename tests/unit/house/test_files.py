@@ -1,13 +1,12 @@
 """What holds for every file of the project."""
 
-import ast
 import os
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.unit.house.tree import TOP, parsed, python_files, tracked
+from tests.unit.house.tree import TOP, python_files, source, tracked
 
 # Things of one machine or of one day, which nobody else could follow. Put together here, lest this file names them.
 FOREIGN = re.compile(
@@ -39,8 +38,8 @@ def test_nothing_names_a_machine_or_a_passing_thing() -> None:
     found = []
     for name in tracked():
         text = None if name.startswith(DATA) else readable(name)
-        lines = enumerate((text or "").splitlines(), 1)
-        found += [f"{name}:{number} {hit[0]!r}" for number, line in lines if (hit := FOREIGN.search(line))]
+        for hit in FOREIGN.finditer(text or ""):
+            found.append(f"{name}:{hit.string.count(chr(10), 0, hit.start()) + 1} {hit[0]!r}")
     assert not found
 
 
@@ -50,13 +49,13 @@ def test_such_a_thing_would_be_found(text: str) -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    bare = [name for name in python_files("bot", "runner", "patches", "ops") if ast.get_docstring(parsed(name)) is None]
+    bare = [name for name in python_files("bot", "runner", "patches", "ops") if source(name).docstring is None]
     assert not bare
 
 
 def test_first_lines_of_docstrings_are_one_line() -> None:
     def torn(name: str) -> bool:
-        head = (ast.get_docstring(parsed(name)) or "").split("\n\n")[0]
+        head = (source(name).docstring or "").split("\n\n")[0]
         return len(head.splitlines()) > 2
 
     assert not [name for name in python_files("bot", "runner", "ops") if torn(name)]

@@ -3,6 +3,8 @@
 import ast
 import shutil
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -26,21 +28,31 @@ def python_files(*under: str) -> list[str]:
     return [name for name in tracked() if name.endswith(".py") and name.startswith(tuple(f"{each}/" for each in under))]
 
 
-@cache
-def parsed(name: str) -> ast.Module:
-    return ast.parse((TOP / name).read_text(encoding="utf-8"), name)
+@dataclass(frozen=True)
+class Source:
+    """What the rules look at in a Python file. The syntax tree is let go of: kept trees slow every test after them."""
+
+    docstring: str | None
+    imports: tuple[tuple[int, str], ...]  # line and full dotted name
 
 
 @cache
-def imports(name: str) -> list[tuple[int, str]]:
+def source(name: str) -> Source:
+    tree = ast.parse((TOP / name).read_text(encoding="utf-8"), name)
+    return Source(ast.get_docstring(tree), tuple(_imports(name, tree)))
+
+
+def imports(name: str) -> tuple[tuple[int, str], ...]:
     """Line and full dotted name of all that a file imports, also inside functions; relative ones made absolute."""
+    return source(name).imports
+
+
+def _imports(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     package = list(Path(name).with_suffix("").parts)[:-1]
-    found = []
-    for node in ast.walk(parsed(name)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [(node.lineno, alias.name) for alias in node.names]
+            yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
-            found += [(node.lineno, f"{origin}.{alias.name}") for alias in node.names]
-    return found
+            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)

@@ -2,10 +2,11 @@
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.reading import ACTIONS, Context, Intent, Kind, read
@@ -32,7 +33,16 @@ CORPUS = [*labelled("messages.tsv"), *labelled("unseen.tsv")[::20]]
 EVERY = [*labelled("messages.tsv"), *labelled("unseen.tsv")]
 ACTION_NAMES = frozenset(kind.value for kind in ACTIONS)
 
-bounded = settings(max_examples=25, derandomize=True, deadline=None, database=None)
+# The quick run takes a part of the lines for each form, the slow one all of them.
+depth = pytest.mark.parametrize("step", [pytest.param(5, id="part"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+T = TypeVar("T")
+
+
+def part(lines: Sequence[T], step: int, forms: Sequence[str], form: str) -> Sequence[T]:
+    """Every `step`-th line, other ones for each form."""
+    return lines[forms.index(form) % step :: step]
+
+
 contexts = st.sampled_from(ALL).map(FIXTURES.__getitem__)
 orders = st.lists(st.sampled_from(ORDERS), min_size=1, max_size=4)
 
@@ -48,19 +58,16 @@ def acts(text: str, context: Context) -> bool:
     return any(intent.acts for intent in read(text, context))
 
 
-@bounded
 @given(orders, contexts, st.sampled_from([">", "> ", "&gt; ", "&gt;", " > ", ">>> "]))
 def test_block_quoted_orders_never_act(said: list[str], context: Context, mark: str) -> None:
     assert not acts("\n".join(mark + line for line in said), context)
 
 
-@bounded
 @given(orders, contexts, st.sampled_from(["```{}```", "```\n{}\n```", "```{}", "```bash\n{}```"]))
 def test_fenced_orders_never_act(said: list[str], context: Context, fence: str) -> None:
     assert not acts(fence.format("\n".join(said)), context)
 
 
-@bounded
 @given(
     orders, contexts, st.sampled_from(["don't {}", "do not {}", "never {}", "don’t {}", "dont {}", "please don't {}"])
 )
@@ -68,13 +75,11 @@ def test_negated_orders_never_act(said: list[str], context: Context, negation: s
     assert not acts(", ".join(negation.format(order) for order in said), context)
 
 
-@bounded
 @given(orders, contexts, st.sampled_from(["{}?", "{} ?", "{}??", "should I {}", "can we {}", "shall we {}?", "{}？"]))
 def test_questioned_orders_never_act(said: list[str], context: Context, question: str) -> None:
     assert not acts(", ".join(question.format(order) for order in said), context)
 
 
-@bounded
 @given(st.text(max_size=80), contexts)
 def test_any_text_is_read_and_unknown_text_never_acts(text: str, context: Context) -> None:
     readings = read(text, context)
@@ -82,16 +87,19 @@ def test_any_text_is_read_and_unknown_text_never_acts(text: str, context: Contex
     assert not any(intent.acts for intent in readings)
 
 
-@bounded
 @given(st.lists(st.sampled_from("qzxjv"), min_size=3, max_size=9).map("".join), st.sampled_from(ORDERS[:6]), contexts)
 def test_an_order_beside_an_unknown_word_never_acts(word: str, order: str, context: Context) -> None:
     assert not acts(f"{order} {word}", context)
     assert not acts(f"{word} {order}", context)
 
 
-@pytest.mark.parametrize("word", ["don't", "do not", "never", "?"])
-def test_a_word_against_it_never_makes_an_action_of_what_was_none(word: str) -> None:
-    for line in CORPUS:
+AGAINST = ["don't", "do not", "never", "?"]
+
+
+@depth
+@pytest.mark.parametrize("word", AGAINST)
+def test_a_word_against_it_never_makes_an_action_of_what_was_none(word: str, step: int) -> None:
+    for line in part(CORPUS, step, AGAINST, word):
         context = FIXTURES[line.code]
         if any(intent.acts for intent in as_it_is(line)):
             continue
@@ -120,9 +128,10 @@ LOOKS: dict[str, Callable[[str], str]] = {
 }
 
 
+@depth
 @pytest.mark.parametrize("look", sorted(LOOKS))
-def test_how_it_looks_does_not_change_what_is_read(look: str) -> None:
-    for line in filter(_worded, CORPUS):
+def test_how_it_looks_does_not_change_what_is_read(look: str, step: int) -> None:
+    for line in filter(_worded, part(CORPUS, step, sorted(LOOKS), look)):
         assert read(LOOKS[look](line.text), FIXTURES[line.code]) == as_it_is(line), line.text
 
 
@@ -152,13 +161,14 @@ def test_every_intent_is_plain_json() -> None:
 FORMS = ["{hold}\n{go}", "{go}\n{hold}", "{hold}, {go}", "{go}, {hold}", "{go} {hold}", "{go}. {hold}."]
 
 
+@depth
 @pytest.mark.parametrize("form", FORMS)
-def test_an_order_beside_a_word_that_holds_never_acts(form: str) -> None:
+def test_an_order_beside_a_word_that_holds_never_acts(form: str, step: int) -> None:
     context = FIXTURES["G1"]
     holds = [line.text for line in EVERY if line.code == "G1" and line.intents == ("HOLD",)]
     said = [form.format(hold=hold, go=go) for hold in holds for go in ("continue", "start training")]
     assert len(said) > 400
-    assert [text for text in said if any(intent.acts for intent in read(text, context))] == []
+    assert [text for text in part(said, step, FORMS, form) if acts(text, context)] == []
 
 
 MANNERS = [
@@ -176,11 +186,11 @@ MANNERS = [
 ]
 
 
+@depth
 @pytest.mark.parametrize("manner", MANNERS)
-def test_manners_make_no_order_of_what_is_none(manner: str) -> None:
+def test_manners_make_no_order_of_what_is_none(manner: str, step: int) -> None:
     harmless = [line for line in EVERY if not {*line.intents, *itertools.chain(*line.also)} & ACTION_NAMES]
     harmless = [line for line in harmless if not line.text.startswith((">", "&gt;"))]  # a quote begins its line
     assert len(harmless) > 1000
-    for line in harmless[::6]:
-        reading = read(manner.format(line.text), FIXTURES[line.code])
-        assert not any(intent.acts for intent in reading), (line.text, line.code)
+    for line in part(harmless, 6 * step, MANNERS, manner):
+        assert not acts(manner.format(line.text), FIXTURES[line.code]), (line.text, line.code)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.slack.blocks import render, share
@@ -212,7 +212,6 @@ parts = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.builds(
         Card, fallback=words, title=words, mentions=st.just(("U0ADA",)), parts=st.lists(parts, max_size=12).map(tuple)
@@ -223,7 +222,6 @@ def test_any_card_is_accepted(card: Card) -> None:
     seen(drawn.blocks).encode()
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.text(max_size=200))
 def test_escaped_text_never_mentions(text: str) -> None:
     for blocks in render(say(escape(text)))[1:]:

@@ -1,7 +1,7 @@
 """Slack's mark-up: cleaned, cut and read out; and cards on a terminal."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.slack.richtext import rich_text
@@ -29,7 +29,6 @@ def test_read_out(marked: str, spoken: str) -> None:
     assert plain(marked) == spoken
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=80))
 def test_what_was_escaped_reads_as_it_was(text: str) -> None:
     quiet = "".join(c for c in clean(text) if c not in "*_~`")
@@ -55,7 +54,6 @@ def test_cut(text: str, limit: int, short: str) -> None:
     assert clip(text, limit) == short
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.sampled_from(["word ", "line\n", "😀", "<@U0ADA>", "&amp;", "```", "x" * 60]), max_size=60).map("".join)
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bot.core.reading.context import GATES
 from bot.core.reading.intent import Intent
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, ignore, show
 from bot.core.reading.settings import parse_number
+from bot.core.reading.tags import Tag
 
 # Words that make a question one about a run.
 _ABOUT = (

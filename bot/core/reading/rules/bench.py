@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bot.core.reading.context import Phase
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules.moment import Answer, Moment, ask
 from bot.core.reading.rules.times import timing
+from bot.core.reading.tags import Tag
 
 
 def bench_order(moment: Moment) -> Answer:

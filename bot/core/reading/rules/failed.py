@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking, stay
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore, out_of_range
 from bot.core.reading.rules.running import emoji_alone
 from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.rules.times import timing
+from bot.core.reading.tags import Tag
 
 _AGAIN = (Tag.RETRY, Tag.RESUME)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking, bench, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
+from bot.core.reading.tags import Tag
 
 
 def emoji_alone(moment: Moment) -> Answer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bot.core.reading.clauses import BARE_TAGS
 from bot.core.reading.context import Phase, Place
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking, bench, stay, stray, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
 from bot.core.reading.rules.times import timing
+from bot.core.reading.tags import Tag
 
 
 def emoji_alone(moment: Moment) -> Answer:

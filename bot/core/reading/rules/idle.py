@@ -6,9 +6,9 @@ from typing import Any
 
 from bot.core.reading.context import Context, Place
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 from bot.core.reading.settings import parse_number
+from bot.core.reading.tags import Tag
 
 _OPENING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)
 

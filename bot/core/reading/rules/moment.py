@@ -11,9 +11,9 @@ from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause
 from bot.core.reading.context import Context, RunView
 from bot.core.reading.intent import Claim, Intent, Kind
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 from bot.core.reading.settings import Setting, parse_number, rebind
+from bot.core.reading.tags import Tag
 from bot.core.reading.why import REASONS
 
 

@@ -8,9 +8,9 @@ from bot.core.reading.clauses import END_TAGS
 from bot.core.reading.context import PendingQuestion, QuestionKind
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import Message
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold
+from bot.core.reading.tags import Tag
 
 _REFUSES = (Tag.HOLD, Tag.KEEP, Tag.NO)
 _DROPS = frozenset({Tag.UNDO, Tag.SKIP})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bot.core.reading.clauses import BARE_TAGS
 from bot.core.reading.context import Phase
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules import asking
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.rules.times import timing
+from bot.core.reading.tags import Tag
 
 JUST_STARTED_S = 120.0
 STARTED_RECENTLY_S = 15 * 60.0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bot.core.reading.clauses import BARE_TAGS, Clause
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.message import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
+from bot.core.reading.tags import Tag
 
 
 def asked_whether_to_wait(moment: Moment) -> Answer:

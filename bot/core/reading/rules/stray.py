@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.core.reading.clauses import Clause
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules.moment import Answer, Moment, ignore
+from bot.core.reading.tags import Tag
 
 
 def stray_order_word(moment: Moment) -> Answer:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.core.reading.items import Item
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules.moment import Moment
 from bot.core.reading.settings import parse_number
+from bot.core.reading.tags import Tag
 
 _UNITS = {"s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "m": 60, "min": 60, "mins": 60, "minute": 60,
           "minutes": 60, "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400,

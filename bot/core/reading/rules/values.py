@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.lexicon import Tag
 from bot.core.reading.rules.moment import Answer, Moment, ask, out_of_range
+from bot.core.reading.tags import Tag
 
 
 def bad_value(moment: Moment) -> Answer:

@@ -1,0 +1,35 @@
+"""Which bot is active, and how far it has read."""
+
+import sqlalchemy as sa
+
+from bot.adapters.store.rows import Rows
+from bot.adapters.store.schema import cursors, leases
+
+LEASE = "bot"
+
+
+class LeaseRows(Rows):
+    """The lease and the cursors of its holder."""
+
+    def take_lease(self, holder: str, now_s: float, ttl_s: float) -> str:
+        """Take or renew the lease that makes one bot active; returns who holds it now."""
+        with self._write() as connection:
+            row = connection.execute(sa.select(leases).where(leases.c.name == LEASE)).first()
+            if row is not None and row.holder != holder and row.until > now_s:
+                return str(row.holder)
+            connection.execute(leases.delete().where(leases.c.name == LEASE))
+            connection.execute(leases.insert().values(name=LEASE, holder=holder, until=now_s + ttl_s))
+        return holder
+
+    def drop_lease(self, holder: str) -> None:
+        with self._write() as connection:
+            connection.execute(leases.delete().where(leases.c.name == LEASE, leases.c.holder == holder))
+
+    def cursor(self, name: str) -> str | None:
+        with self._engine.connect() as connection:
+            return connection.execute(sa.select(cursors.c.value).where(cursors.c.name == name)).scalar()
+
+    def set_cursor(self, name: str, value: str) -> None:
+        with self._write() as connection:
+            connection.execute(cursors.delete().where(cursors.c.name == name))
+            connection.execute(cursors.insert().values(name=name, value=value))

@@ -1,0 +1,47 @@
+"""Orders: the audit log as it is added to, shown and verified."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.adapters.store import audit, writing
+from bot.adapters.store.rows import Rows
+from bot.adapters.store.schema import orders
+from bot.core.effects import Effect
+from bot.core.orders import Order
+
+
+class OrderRows(Rows):
+    """Orders, oldest first."""
+
+    def note_order(
+        self, event_id: int, run_id: str, order: Order | None, wanted: Sequence[Effect], at: datetime, outcome: str
+    ) -> None:
+        """An event is handled: its answers, but for keys known already, and the audit entry if none was written."""
+        with self._write() as connection:
+            writing.settle(connection, run_id, writing.unknown(connection, wanted), at, order)
+            writing.handled(connection, event_id, at, outcome)
+
+    def carried(self, claim: str) -> list[str]:
+        """The outcomes of the orders that this event led to, in their order."""
+        query = sa.select(orders.c.body).where(orders.c.claim.startswith(claim + "#", autoescape=True))
+        with self._engine.connect() as connection:
+            found = [json.loads(row.body) for row in connection.execute(query.order_by(orders.c.id))]
+        return [str(order["outcome"]) for order in found]
+
+    def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
+        """The audit log, oldest first, with its hashes."""
+        query = sa.select(orders).order_by(orders.c.id)
+        if run_id is not None:
+            query = query.where(orders.c.run == run_id)
+        with self._engine.connect() as connection:
+            return [audit.entry(dict(row)) for row in connection.execute(query).mappings()]
+
+    def verify_orders(self) -> tuple[int, int | None]:
+        """How many orders there are, and the id of the first that breaks the chain."""
+        with self._engine.connect() as connection:
+            rows = list(connection.execute(sa.select(orders).order_by(orders.c.id)).mappings())
+        return len(rows), audit.broken([dict(row) for row in rows])

@@ -1,0 +1,143 @@
+"""Words for what a message is about, and the small words that may stand in an order or beside one."""
+
+from bot.core.reading.tags import Tag
+
+CONTENT: dict[Tag, str] = {
+    Tag.DONE: """
+        done|finished|complete|completed|over|ready|ended|through|all done|is done|wrapped up|succeeded
+        |passed|through with|fully done|done now|done already|at 100 %|100%|at 100%|doen|dne|finsihed
+        |landed
+    """,
+    Tag.GOOD: """
+        good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
+        |acceptable|as expected|expected|normal|green|stable|decent|satisfied|happy|clear|all good
+        |all fine|all ok|all green|all right|all set|in order|legit|happy with|sound|sensible|looks good
+        |match|matches|matching|agree with|add up|adds up|checks out|check out|present|accounted for|in place
+        |look good|looks fine|looks ok|looks great|look fine|look great|proven
+    """,
+    Tag.BAD: """
+        broken|wrong|garbage|bad|weird|off|odd|corrupt|corrupted|truncated|incomplete|missing|strange
+        |suspicious|terrible|awful|worse|empty|crap|stuck|dead|hung|frozen|hanging|stalled|crashed
+        |diverged|diverging|exploded|exploding|blew up|blown up|blowing up|failed|failing|fails|fail
+        |error|errors|oom|out of memory|spiking|spiked|not converging|not learning|not improving
+        |not working|not decreasing|not going down|going up|flat|plateaued|overfitting|wasted|useless
+        |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
+        |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
+        |not finite|nonfinite|unusable|regressed
+    """,
+    Tag.NAN: "nan|nans|inf|infinite",
+    Tag.CHECK: """
+        check|double check|look at|inspect|review|verify|read|see|spot check|validate|examine
+        |sanity check|confirm that|look into|look over|look through|go through|go over|have a look
+        |take a look
+    """,
+    Tag.REVIEW: """
+        checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
+        |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
+        |compared|sampled|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
+    """,
+    Tag.FILLER: """
+        ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
+        |got it|right|mhm|uh huh|ok then|okay then|agreed|agree|aye|fair|fair enough|sounds good
+        |works for me|sgtm|good|sure thing|will do|certainly|absolutely|definitely|of course|ofc|gotcha
+        |makes sense|wfm|seems good|done deal
+    """,
+    Tag.PRAISE: """
+        nice|cool|great|awesome|wow|excellent|amazing|perfect|sweet|neat|lovely|beautiful|wonderful
+        |fantastic|brilliant|superb|impressive|good job|great job|nice job|well done|good work
+        |great work|nice work|killed it|nailed it|crushed it|congrats|congratulations|bravo|kudos
+        |love it|love this|good one|nice one|yay|phew|finally|wicked|dope|sick|neato|super|looking good
+        |looking great|good stuff|great stuff|great news|good news|killer|hooray|woot|killer model
+        |interesting|damn|dang|oh|ah|aha|oof|ouch|ugh|gg|fire|legend|rad|glad|happy days
+    """,
+    Tag.POLITE: """
+        please|pls|plz|plox|kindly|thanks|thank you|thx|ty|tysm|thankyou|cheers|many thanks|thanks a lot
+        |thanks all|thanks everyone|thank you all|thank you so much|thanks so much|tia|thanks again
+        |cool thanks
+    """,
+    Tag.ADDRESS: """
+        hi|hello|hey|yo|hey there|hi there|hello there|good morning|good evening|morning all|dear|bot
+        |pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
+        |gn|good night|guys|everyone
+    """,
+    Tag.MISTAKE: """
+        oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
+        |by mistake|mistake|didn't mean to|did not mean to|mistyped|misclick|misclicked|never mind
+        |nevermind|nvm|sorry|accident|accidentally|scratch that|disregard|oh no|oh shit|shit|fuck|argh
+        |typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another|meant the other
+    """,
+    Tag.BULK: """
+        everything|all of them|all runs|all the runs|every run|all jobs|all of it|all the jobs|every job
+        |each run|them all|the lot|all three|whatever is running
+    """,
+    Tag.BOTH: "both|both of them|both runs|the two|all|each|them both|both please",
+    Tag.NEITHER: """
+        neither|none|neither of them|none of them|neither one|not any|neither of those|none of those
+    """,
+    Tag.WHICH: """
+        the other|the other one|other one|that one|this one|other|either|any|either one|whichever
+        |any of them|one of them|either of them|the next one|the bigger one|the smaller one|the new one
+        |the old one
+    """,
+    Tag.SAME: """
+        same as|same|same settings|same config|same params|usual|the usual|as usual|last time
+        |as last time|as before|like before|like last time|as always|default|defaults|previous
+        |the previous|like yesterday|like r|as discussed|we discussed|what we discussed|as agreed
+        |you know what|the thing|as planned|like we said|as we said|the plan we|old settings|yesterday
+    """,
+    Tag.RELATIVE: """
+        lower|raise|increase|decrease|bump|bump up|reduce|higher|smaller|bigger|larger|double|halve|half
+        |more|fewer|less|longer|shorter|drop|crank|crank up|turn down|turn up|tweak|adjust|change|a bit
+        |slightly|faster|slower|tune|modify|increase the|decrease the|tad|little|twice|shrink|grow
+    """,
+    Tag.SET: """
+        use|using|set|with|make|make it|switch to|change|try with|put|give it|try|w|let's use|lets use
+        |change the|update|have|take|w/|override|pass|move to|move it to
+    """,
+    Tag.MORE: "more|additional|extra|another|further",
+    Tag.MY: "my|your|his|their|our|its|her|someone's|a friend's",
+    Tag.NOUN: """
+        samples|sample|shards|shard|logs|log|data|dataset|files|file|numbers|number|curve|curves|results
+        |result|checkpoint|checkpoints|weights|output|outputs|evidence|headers|tokens|token|plots|plot
+        |graph|metrics|run|job|jobs|stage|step|steps|one|card|stats|gate|process|host|model|models
+        |hidden states|states|features|examples|rows|quality|count|counts|rate|rates|report|chart|lines
+        |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
+        |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
+        |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
+    """,
+    Tag.PART: "some|several|most|mostly|many|few|couple",
+    Tag.GLUE: """
+        it|this|that|so|indeed|already|for me|for us|from my side|from me|from here|on my side|on my end
+        |on my part|btw|fyi|then
+    """,
+    Tag.RESUMED: """
+        from checkpoint|from the checkpoint|from the last checkpoint|from last checkpoint
+        |where it stopped|from where it stopped|where it left off|from where it left off|from there
+    """,
+    Tag.FILL: """
+        yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|mine
+        |something|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
+        |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
+    """,
+    Tag.STATE: """
+        alive|active|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
+        |unreachable|free|available|full|responding
+    """,
+    Tag.SHOW: """
+        show|last|recent|latest|newest|show me|print|display|get|fetch|let me see|post|send me|tell me
+        |gimme|check on|show us|list me|how is|how are|current|final|best|-n|-f|so far
+    """,
+    Tag.NEED: "need|needs|give me|give us|give it|need another|another",
+    Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
+    Tag.ARTICLE: "the|a|an",
+    Tag.ONLY: "only|just|simply|merely",
+    Tag.AGAIN: "again|once more|one more time|anew|another go|another try|second time|re",
+    Tag.PAST: """
+        continued|continues|continuing|proceeded|proceeds|proceeding|started|starts|starting|launched
+        |launches|launching|going|goes|went|gone|stopped|stops|stopping|cancelled|canceled|cancels
+        |cancelling|killed|kills|killing|aborted|aborting|waited|waits|waiting|held|holds|holding|paused
+        |pausing|resumed|resuming|retried|retries|retrying|restarted|restarting|running|runs|ran
+        |terminated|skipped|skipping|approves|approving|approval|begins|beginning|began|begun
+        |benchmarked|benchmarking|trained|trains|extracted|extracting
+    """,
+}
