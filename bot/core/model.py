@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from bot.core.attempt import Attempt, AttemptState, Purpose
-from bot.core.pipeline import Value
+from bot.core.pipeline import Pipeline, Value
 
 
 class Phase(StrEnum):
@@ -36,6 +36,11 @@ class StageRun:
     attempts: tuple[Attempt, ...] = ()
     waived_by: str = ""
     waived_why: str = ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether what it made may be built upon."""
+        return self.state in ("proven", "waived")
 
     def latest(self, *purposes: Purpose) -> Attempt | None:
         """The newest attempt of these purposes (all, when none are given) that was not taken back: it made nothing."""
@@ -167,6 +172,10 @@ class Run:
             if stage.id == id_:
                 return stage
         raise KeyError(id_)
+
+    def benched(self, pipeline: Pipeline) -> bool:
+        """Whether a benchmark stands, so that another can be put beside it."""
+        return pipeline.measuring is not None and self.stage(pipeline.measuring.id).stands
 
     def attempt(self, id_: str) -> Attempt:
         """Raises KeyError."""

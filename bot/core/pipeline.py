@@ -116,6 +116,11 @@ class StageSpec:
     stall_s: float | None = 900.0  # idle for so long, it is said to be stuck
     slurm: SlurmNeeds | None = None
 
+    @property
+    def measures(self) -> bool:
+        """Whether it is a benchmark."""
+        return "bench" in (self.id, self.verb)
+
     def param(self, name: str) -> Param | None:
         """The setting of that name or alias."""
         return next((p for p in self.params if name == p.name or name in p.aliases), None)
@@ -155,6 +160,11 @@ class Pipeline:
         """The stage that precedes, None at the start."""
         i = self.index(id_)
         return self.stages[i - 1] if i else None
+
+    @property
+    def measuring(self) -> StageSpec | None:
+        """The benchmark, where there is one: the stage that may be run again at any time."""
+        return next((stage for stage in self.stages if stage.measures), None)
 
     def led_to(self, id_: str) -> tuple[StageSpec, ...]:
         """The stages that passing the gate before `id_` starts, one after the other, up to the next gate."""

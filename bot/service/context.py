@@ -32,7 +32,9 @@ def run_view(run: Run, pipeline: Pipeline, hosts: Sequence[str], now: datetime) 
     attempt = run.current
     gate, ordered = run.gate, run.latest_order
     done, total, _ = (attempt.progress if attempt else None) or (None, None, "")
-    coming = pipeline.stages[pipeline.index(gate.before if gate else run.at) :]
+    next_at = pipeline.index(gate.before if gate else run.at)
+    coming = pipeline.stages[next_at:]
+    again = tuple(spec for spec in pipeline.stages[:next_at] if spec.measures)  # may be run again with other values
     return RunView(
         id=run.id,
         phase=_phase(run),
@@ -49,7 +51,7 @@ def run_view(run: Run, pipeline: Pipeline, hosts: Sequence[str], now: datetime) 
         held_by=gate.held_by or None if gate else None,
         held_ago_s=(now - gate.held_at).total_seconds() if gate and gate.held_at else None,
         armed=run.armed is not None,
-        params=param_specs(coming, hosts),
+        params=param_specs((*coming, *again), hosts),
         suites=tuple(name for spec in pipeline.stages if (p := suites_of(spec)) for name in p.choices),
     )
 
@@ -91,7 +93,7 @@ def stage_views(pipeline: Pipeline) -> tuple[StageView, ...]:
         StageView(
             id=spec.id,
             aliases=tuple(dict.fromkeys((spec.title.lower(), *spec.aliases))),
-            role="bench" if "bench" in (spec.id, spec.verb) else "work",
+            role="bench" if spec.measures else "work",
         )
         for spec in pipeline.stages
     )

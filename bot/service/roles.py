@@ -15,6 +15,8 @@ def gate_rules(order: events.Ordered, run: Run, pipeline: Pipeline) -> GateSpec 
     """The rules of the gate that this order passes, or changes what is behind it. None for all other orders."""
     if not isinstance(order, _PASSING):
         return None
+    if isinstance(order, events.Bench):
+        return pipeline.measuring.gate if pipeline.measuring else None
     try:
         return next_gate(run, pipeline).gate
     except WrongState:

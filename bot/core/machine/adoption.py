@@ -52,7 +52,7 @@ def passes_no_gate(run: Run, spec: StageSpec, pipeline: Pipeline) -> None:
 def skipped(run: Run, stage_id: str, order: events.Adopt) -> Run:
     """The stages before, where they made nothing, are not needed any more."""
     for stage in run.stages:
-        if run.precedes(stage.id, stage_id) and stage.state not in ("proven", "waived"):
+        if run.precedes(stage.id, stage_id) and not stage.stands:
             why = f"not needed: {stage_id} was adopted"
             run = run.with_stage(replace(stage, state="waived", waived_by=order.by, waived_why=why))
     return run

@@ -186,19 +186,21 @@ def finish(run: Run, stage_id: str, at: datetime, pipeline: Pipeline) -> Moved:
     stage = run.stage(stage_id)
     work = stage.latest("work")
     by = work.started_by if work else run.owner
-    parts = [*bench_history(stage)] or ([*result_parts(work)] if work else [])
+    measuring = pipeline.measuring
+    parts = [*(bench_history(run.stage(measuring.id)) if measuring else ())]
+    if work is not None and (measuring is None or measuring.id != stage_id):
+        parts = [*result_parts(work), *parts]
     if stage.evidence:
         parts += evidence_summary.parts(stage.evidence)
     again = Click(run=run.id, action="bench", version=run.version + 1, argument=run.moment)
-    measures = "bench" in (stage_id, pipeline.stage(stage_id).verb)
-    buttons = (button(again, "Bench again"),) if measures else ()
+    says = "Reply `bench it` to measure again (`bench with steps 5`), or `status`." if measuring else "Reply `status`."
     card = Card(
         title=f"{run.id}: {pipeline.stage(stage_id).title} finished, all stages done",
         fallback=f"{run.id} {run.title}: all stages done.",
         parts=(
             *parts,
-            Text(text="Reply `bench it` to measure again (`bench with steps 5`), or `status`."),
-            *((Buttons(buttons=buttons),) if buttons else ()),
+            Text(text=says),
+            *((Buttons(buttons=(button(again, "Bench again"),)),) if measuring else ()),
         ),
         mentions=run.told(by),
     )

@@ -209,15 +209,17 @@ def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
     """A further benchmark of a run that has a drafter."""
     spec = bench_stage(pipeline)
     before = pipeline.before(spec.id)
-    if before is not None and run.stage(before.id).state not in ("proven", "waived"):
+    if before is not None and not run.stage(before.id).stands:
         raise WrongState(f"{run.id} has nothing to benchmark: {before.id} is {run.stage(before.id).state}")
     changed = _override(run, order.set, (spec,))
     return _start_again(changed, spec.id, order, pipeline, run)
 
 
 def bench_at_gate(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
-    """At the gate before the benchmark, "bench it" is the order that passes it."""
+    """At the gate before the benchmark, "bench it" is the order that passes it; behind it, one more is made."""
     spec = bench_stage(pipeline)
+    if run.benched(pipeline):
+        return bench_again(run, order, pipeline)
     if run.gate is None or spec.id not in [s.id for s in pipeline.led_to(run.gate.before)]:
         raise WrongState(
             f"{run.id} is not at its benchmark yet: it waits before {run.gate.before if run.gate else run.at}"
@@ -227,10 +229,9 @@ def bench_at_gate(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
 
 def bench_stage(pipeline: Pipeline) -> StageSpec:
     """The stage that measures. Raises WrongState when the pipeline has none."""
-    found = next((s for s in pipeline.stages if s.verb == "bench" or s.id == "bench"), None)
-    if found is None:
+    if pipeline.measuring is None:
         raise WrongState(f"pipeline {pipeline.name} has no benchmark")
-    return found
+    return pipeline.measuring
 
 
 def waive(run: Run, order: events.Waive, pipeline: Pipeline) -> Moved:

@@ -42,7 +42,7 @@ def _summary(run: Run, pipeline: Pipeline, now: datetime) -> Card:
     text = found.line(run, pipeline, now)
     card = status_card(run, pipeline, now)
     kept = tuple(part for part in card.parts if isinstance(part, Stages) or part.kind == "small")
-    more = bench_history(run.stage(pipeline.stages[-1].id)) if run.phase is Phase.DONE else ()
+    more = bench_history(run.stage(pipeline.measuring.id)) if pipeline.measuring else ()
     return Card(fallback=text, parts=(Text(text=text), *kept, *more))
 
 

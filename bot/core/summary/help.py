@@ -27,7 +27,7 @@ def help_card(run: Run, pipeline: Pipeline) -> Card:
         said.append("`retry`: go on from what is there")
     if run.phase is Phase.BLOCKED:
         said.append("`waive because …`: accept the evidence as it is, with your name and reason")
-    if run.phase is Phase.DONE:
+    if run.benched(pipeline) and run.phase in (*_STOPPED, Phase.WAITING, Phase.HELD, Phase.DONE):
         said.append("`bench it`, `bench with steps 5`: measure again, results side by side")
     if run.phase in (*_STOPPED, Phase.WAITING, Phase.HELD, Phase.DONE) and _extendable(pipeline):
         said.append("`generate 5k more`: more samples; what exists is kept (its cost is shown first)")

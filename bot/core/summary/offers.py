@@ -57,7 +57,8 @@ def _all(intent: Intent, run: Run, pipeline: Pipeline, said: str) -> Iterator[Bu
         yield button(_about(run, "watch"), "Wait and tell me")
     if "CANCEL" in proposed and (at_work or run.phase is Phase.STARTING):
         yield button(_about(run, "cancel"), f"Cancel {pipeline.stage(run.at).title}"[:_LABEL], "danger")
-    if "BENCH" in proposed and run.phase is Phase.DONE and why != "out_of_range":
+    at_rest = run.phase is Phase.DONE or gate is not None
+    if "BENCH" in proposed and at_rest and run.benched(pipeline) and why != "out_of_range":
         argument = f"{run.moment}\n{_json(values)}" if values else run.moment
         yield button(Click(run=run.id, action="bench", version=run.version, argument=argument), "Bench again")
     if "HOLD" in proposed and run.gate is None and at_work:
@@ -110,7 +111,7 @@ def _advance(run: Run, pipeline: Pipeline, values: dict[str, Value]) -> Button:
 
 
 def _before_bench(run: Run, pipeline: Pipeline) -> bool:
-    return run.gate is not None and any(suites_of(s) or s.verb == "bench" for s in pipeline.led_to(run.gate.before)[:1])
+    return run.gate is not None and any(suites_of(s) or s.measures for s in pipeline.led_to(run.gate.before)[:1])
 
 
 def _arm(intent: Intent, run: Run, pipeline: Pipeline) -> Iterator[Button]:

@@ -10,8 +10,8 @@ from bot.core.reading.tags import Tag
 
 
 def bench_order(moment: Moment) -> Answer:
-    """The benchmark is next and named as such."""
-    return bench(moment) if moment.is_bench(moment.run.gate_to) else None
+    """The benchmark is next, or was made before, and is named as such."""
+    return bench(moment) if moment.is_bench(moment.run.gate_to) or moment.is_benched else None
 
 
 def bench(moment: Moment) -> Answer:

@@ -56,6 +56,12 @@ class Moment:
         return any(view.id == stage and view.role == "bench" for view in self.run.stages)
 
     @property
+    def is_benched(self) -> bool:
+        """Whether the open gate comes after the benchmark: it can be made once more."""
+        run = self.run
+        return run.at_gate and any(self.is_bench(view.id) for view in run.stages[: self.index(run.stage) + 1])
+
+    @property
     def coming(self) -> list[str]:
         """The stages that passing the open gate starts, up to the one it is named after."""
         first, last = self.index(self.run.stage), self.index(self.run.gate_to)

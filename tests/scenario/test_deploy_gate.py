@@ -1,0 +1,66 @@
+"""Into service: the last hand-off needs two people, and a benchmark can be made again while it waits."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.core.model import Phase
+from bot.core.pipeline import GateSpec, StageSpec
+from tests.scenario.room import ADA, BEN, Room, pipeline, text
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    deploy = StageSpec(
+        id="deploy", title="deployment", aliases=("deploy", "rollout"), verb="deploy", host="box1",
+        gate=GateSpec(needed=2), own_out=True,
+    )  # fmt: skip
+    given = pipeline()
+    made = Room(tmp_path, replace(given, stages=(*given.stages, deploy)))
+    made.start()
+    yield made
+    made.down()
+
+
+def to_deploy_gate(room: Room) -> None:
+    room.to_gate()
+    room.tell("extraction done, continue")
+    room.work("r1-vocab-1")
+    room.work("r1-train-1")
+    room.shown("r1/gate/bench")
+    room.tell("bench it")
+    room.work("r1-bench-1")
+    room.shown("r1/gate/deploy")
+
+
+def test_two_people_put_it_into_service_and_the_run_is_done(room: Room) -> None:
+    to_deploy_gate(room)
+    room.tell("benchmark done, deploy it", ADA)
+    room.until(lambda: room.run().phase is Phase.WAITING or None, "one is not enough")
+    assert "r1-deploy-1" not in room.box.works()
+    room.tell("deploy", ADA)
+    assert room.run().phase is Phase.WAITING, "nor is the same one twice"
+    room.tell("deploy it", BEN)
+    room.work("r1-deploy-1")
+    assert "deployment finished" in text(room.shown("r1/done/deploy").card)
+    assert room.box.works().count("r1-deploy-1") == 1
+
+
+def test_a_benchmark_made_again_while_the_deployment_waits(room: Room) -> None:
+    to_deploy_gate(room)
+    assert "`bench it`" in room.answer(room.say("help"))
+    assert room.tell("bench with steps 5").startswith("done: bench")
+    room.work("r1-bench-2")
+    assert room.run().attempt("r1-bench-2").settings == {"steps": 5}
+    room.until(lambda: room.run().gate is not None or None, "the gate is open again")
+    assert room.run().gate is not None and room.run().gate.before == "deploy"
+    assert not room.run().gate.passed_by and "r1-deploy-1" not in room.box.works()
+
+
+def test_deploy_is_no_word_for_anything_before_its_gate(room: Room) -> None:
+    room.to_gate()
+    for said in ("deploy it", "rollout", "continue to deploy", "deploy now"):
+        assert not room.tell(said).startswith("done"), said
+    assert room.run().phase is Phase.WAITING and room.box.works() == ["r1-synth-1", "r1-extract-1"]
