@@ -11,7 +11,8 @@ from runner.agent.identity import alive, boot_id, descendants, every_process, me
 from runner.agent.launch import check_token
 from runner.agent.locks import open_lock, try_lock
 from runner.agent.root import Root
-from runner.agent.state import State, look, optional
+from runner.agent.standing import State, optional
+from runner.agent.state import look
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import DiskFull
 from runner.protocol.files import write_json

@@ -8,7 +8,8 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from runner.agent.locks import open_lock, try_lock
 from runner.agent.root import PARTIAL, Root
-from runner.agent.state import look, optional
+from runner.agent.standing import optional
+from runner.agent.state import look
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import ProtocolError
 from runner.protocol.view import ABSENT

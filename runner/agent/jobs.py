@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 from runner.agent import exits
 from runner.agent.refusal import Refused
 from runner.agent.slurm import Cluster, Job
-from runner.agent.state import State, ending, optional
+from runner.agent.standing import State, ending, optional
 from runner.protocol import view
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.files import read_json, write_json

@@ -1,28 +1,15 @@
 """The state of an attempt, told from what lies in its folder and what runs on the host."""
 
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from runner.agent import exits
 from runner.agent.identity import alive, boot_id, members
 from runner.agent.locks import is_locked
+from runner.agent.standing import State, ending, optional
 from runner.protocol import view
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import ProtocolError
-from runner.protocol.files import read_json
-
-
-class State(NamedTuple):
-    """`started` and `ended` are the records of the attempt's folder, None where there is none."""
-
-    name: str
-    why: str = ""
-    started: Optional[Dict[str, Any]] = None
-    ended: Optional[Dict[str, Any]] = None
-
-    @property
-    def over(self) -> bool:
-        return self.name in (view.EXITED, view.LOST, view.CANCELLED)
 
 
 def look(attempt: AttemptDir, token: str) -> State:
@@ -42,25 +29,6 @@ def look(attempt: AttemptDir, token: str) -> State:
     if started is None:
         return before_start(attempt, spec)
     return after_start(attempt, token, started)
-
-
-def optional(path: str) -> Optional[Dict[str, Any]]:
-    try:
-        return read_json(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def ending(started: Optional[Dict[str, Any]], ended: Dict[str, Any]) -> State:
-    cause = ended.get("cause", "")
-    if cause == exits.CANCELLED:
-        return State(view.CANCELLED, "ended by an order", started, ended)
-    why = ""
-    if cause == exits.WALL:
-        why = "ended at its time limit"
-    elif cause == exits.LEFT_OVERS:
-        why = "left %d processes behind, which were ended" % len(ended.get("swept", []))
-    return State(view.EXITED, why, started, ended)
 
 
 def before_start(attempt: AttemptDir, spec: Optional[Dict[str, Any]]) -> State:

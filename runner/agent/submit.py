@@ -13,7 +13,7 @@ from runner.agent.plan import Plan, make_out, resolve
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
 from runner.agent.slurm import UNREACHABLE, Cluster, is_silence
-from runner.agent.state import optional
+from runner.agent.standing import optional
 from runner.protocol.attempt import NAME, AttemptDir
 from runner.protocol.files import sync_folder, write_bytes, write_json
 from runner.protocol.spec import AttemptSpec, SlurmTask

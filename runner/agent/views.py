@@ -7,7 +7,8 @@ from runner.agent.identity import ProcessTable, Stat, alive, boot_id, descendant
 from runner.agent.logs import newest_metrics, read_slice, tail
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
-from runner.agent.state import State, look, optional, reading
+from runner.agent.standing import State, optional
+from runner.agent.state import look, reading
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import ProtocolError
 from runner.protocol.times import epoch_s, utc_at

@@ -10,7 +10,8 @@ from runner.agent.cancel import cancel
 from runner.agent.refusal import Refused
 from runner.agent.root import Root
 from runner.agent.slurm import Cluster, clean, parse
-from runner.agent.state import State, look
+from runner.agent.standing import State
+from runner.agent.state import look
 from runner.agent.submit import submit
 from runner.protocol import view
 from runner.protocol.spec import AttemptSpec, Limits, SlurmTask
