@@ -18,7 +18,7 @@ class Crew:
         self._work: queue.SimpleQueue[tuple[Callable[..., object], tuple[Any, ...]] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
-        self._idle = 0
+        self._open = 0  # submitted and not done
         self._closed = False
 
     def submit(self, call: Callable[..., object], *args: Any) -> None:
@@ -27,7 +27,8 @@ class Crew:
             if self._closed:
                 return
             self._work.put((call, args))
-            if self._idle < self._work.qsize() and len(self._threads) < self._size:
+            self._open += 1
+            if self._open > len(self._threads) and len(self._threads) < self._size:
                 thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
@@ -46,16 +47,12 @@ class Crew:
         return not any(thread.is_alive() for thread in self._threads)
 
     def _serve(self) -> None:
-        while True:
-            with self._lock:
-                self._idle += 1
-            found = self._work.get()
-            with self._lock:
-                self._idle -= 1
-            if found is None:
-                return
+        while (found := self._work.get()) is not None:
             call, args = found
             try:
                 call(*args)
             except Exception:
                 log.exception("%s", self._name)
+            finally:
+                with self._lock:
+                    self._open -= 1
