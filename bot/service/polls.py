@@ -1,6 +1,8 @@
 """Asking hosts: one round trip a host for all its attempts."""
 
+import itertools
 import logging
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -28,6 +30,9 @@ class Polls:
         self._busy = Keyed()
         self._due: dict[str, float] = {}
         self._crew = Crew("poll", max(8, len(desk.hosts) + 2))
+        self._count = itertools.count(1)
+        self._told: dict[str, int] = {}  # by attempt: the newest look that told of it
+        self._telling = threading.Lock()
         self.facts: dict[str, HostFacts] = {}
 
     def close(self, timeout_s: float) -> bool:
@@ -76,12 +81,12 @@ class Polls:
     def _poll(self, name: str, attempts: Sequence[Attempt]) -> None:
         runs = {attempt.id: attempt.id.rsplit(f"-{attempt.stage}-", 1)[0] for attempt in attempts}
         asks = [PollAsk(a.id, a.token, a.log_offset, 16384) for a in attempts]
-        launching = self._launching()
+        launching, look = self._launching(), next(self._count)
         try:
             answer = self._desk.hosts[name].poll(asks)
         except (HostError, ProtocolError) as error:
             why = error.message if isinstance(error, HostError) else str(error)
-            self._each(attempts, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=why))
+            self._each(look, attempts, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=why))
             return
         self.facts[name] = answer.facts
         views = {view.attempt: view for view in answer.attempts}
@@ -92,8 +97,9 @@ class Polls:
         busy = {gpu.index: gpu.utilisation for gpu in answer.facts.gpus if gpu.utilisation is not None}
         silent = [a for a in seen if views[a.id].state == UNREACHABLE]
         seen = [a for a in seen if a not in silent]
-        self._each(silent, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=views[a.id].why))
+        self._each(look, silent, runs, lambda a: events.Unreachable(at=self._now(), attempt=a.id, why=views[a.id].why))
         self._each(
+            look,
             seen,
             runs,
             lambda a: events.Seen(
@@ -107,11 +113,16 @@ class Polls:
         return {effect.attempt for effect in pending if isinstance(effect, Launch)}
 
     def _each(
-        self, attempts: Iterable[Attempt], runs: dict[str, str], event: Callable[[Attempt], events.Event]
+        self, look: int, attempts: Iterable[Attempt], runs: dict[str, str], event: Callable[[Attempt], events.Event]
     ) -> None:
+        """Tell the runs, unless a later look has told of it: an answer may be overtaken by that to an order's."""
         for attempt in attempts:
             try:
-                self._desk.apply(runs[attempt.id], event(attempt))
+                with self._telling:
+                    if self._told.get(attempt.id, 0) > look:
+                        continue
+                    self._told[attempt.id] = look
+                    self._desk.apply(runs[attempt.id], event(attempt))
             except (WrongState, KeyError, self._desk.store.conflict) as error:
                 log.warning("%s: %s", attempt.id, error)
             except Exception as error:  # what one attempt tells must not hide the others on its host
