@@ -125,7 +125,9 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         why = "its directory is gone from the host" if known else ""
     elif state is None:  # its records cannot be read: nothing is known
         return replace(before, state=AttemptState.UNKNOWN, why=why, unknown_since=before.unknown_since or event.at)
-    lines, again = newest_lines("" if view.log_reset else before.log_tail, view.log)
+    read = 0 if view.log_reset else before.log_offset
+    fresh = view.log[max(0, read - (view.log_offset - len(view.log))) :]  # two looks at once may tell the same
+    lines, again = newest_lines("" if view.log_reset else before.log_tail, fresh)
     return replace(
         before,
         state=state,
@@ -138,7 +140,7 @@ def taken_over(before: Attempt, view: AttemptView, event: events.Seen) -> Attemp
         pid=view.pid,
         seen_at=before.seen_at if view.state == seen_states.ABSENT else event.at,
         unknown_since=None,
-        log_offset=view.log_offset - again if view.log_offset else before.log_offset,
+        log_offset=max(read, view.log_offset - again) if view.log_offset else before.log_offset,
         log_age_s=view.log_age_s,
         cpu_s=view.cpu_s,
         log_tail=mask(view.log_tail or lines),  # before a card shows a part of it
