@@ -47,12 +47,17 @@ class Launches:
 
     def _carry_and_give(self, stored: StoredEffect) -> None:
         try:
-            self._carry(stored)
+            if self._is_due(stored):
+                self._carry(stored)
         except Exception:
             log.exception("effect %s", stored.effect.key)
             self._later(stored, "internal error, see the log")
         finally:
             self._busy.give(_attempt_of(stored))
+
+    def _is_due(self, stored: StoredEffect) -> bool:
+        """It may have been carried out, or put off, between the look at what is due and now that it is ours."""
+        return any(due.id == stored.id for due in self._desk.store.due_effects(self._desk.clock.now()))
 
     def _carry(self, stored: StoredEffect) -> None:
         effect = stored.effect

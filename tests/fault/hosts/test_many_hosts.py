@@ -13,17 +13,11 @@ import pytest
 from bot.adapters.hosts import open_host
 from bot.adapters.hosts.embedded import find_sshd
 from bot.adapters.hosts.host import AgentHost
-from bot.adapters.store import open_store
-from bot.config import Config
-from bot.core.attempt import AttemptState
-from bot.service.code import CodeArchive
-from bot.service.desk import Desk
 from bot.service.polls import Polls
 from runner.protocol.view import HostView, PollAsk
 from tests.fault.hosts.test_silent_host import stop_all
 from tests.hosting.sshd import Sshd
-from tests.scenario.room import Chat, Watch
-from tests.unit.core.story import START, Story
+from tests.scenario.desk import desk_of
 
 pytestmark = [pytest.mark.sshd, pytest.mark.slow]
 HUNG, HEALTHY, POLL_S, WATCHED_S = 10, 40, 2.0, 12.0
@@ -69,40 +63,12 @@ def hosts(tmp_path: Path) -> Iterator[tuple[Sshd, dict[str, Timed]]]:
         sshd.stop()
 
 
-def desk_of(hosts: dict[str, Timed], folder: Path) -> Desk:
-    """One running attempt a host."""
-    story = Story()
-    story.advance()
-    story.begin()
-    store = open_store(f"sqlite:///{folder}/bot.db")
-    for n, name in enumerate(hosts):
-        attempt = replace(story.last(), id=f"r{n}-synth-1", host=name, token=f"t{n}", state=AttemptState.RUNNING)
-        stages = (replace(story.run.stages[0], attempts=(attempt,)), *story.run.stages[1:])
-        store.add_run(replace(story.run, id=f"r{n}", stages=stages), n, [], START)
-    body = {
-        "version": 1,
-        "slack": {"channel": "C1"},
-        "hosts": {name: {"kind": "ssh", "poll_s": POLL_S} for name in hosts},
-        "pipelines": ["none.yaml"],
-    }
-    return Desk(
-        config=Config.model_validate(body),
-        pipelines={"eagle": story.pipeline},
-        store=store,
-        hosts=hosts,  # type: ignore[arg-type]
-        poster=Chat(),
-        clock=Watch(),
-        code=CodeArchive(b"", "d1"),
-        members=lambda _: frozenset(),
-    )
-
-
 def test_the_healthy_are_polled_on_time(hosts: tuple[Sshd, dict[str, Timed]], tmp_path: Path) -> None:
     sick, found = hosts
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda timed: timed.host.poll([]), found.values()))
     stop_all(sick, signal.SIGSTOP)
-    desk = desk_of(found, tmp_path)
+    desk = desk_of(found, tmp_path, poll_s=POLL_S)
     polls = Polls(desk)
     until_s = time.monotonic() + WATCHED_S
     while time.monotonic() < until_s:

@@ -9,7 +9,7 @@ from typing import Any
 from bot.core import events
 from bot.service.polls import Polls
 from runner.protocol.view import AttemptView, Gpu, HostView, PollAsk
-from tests.fault.hosts.test_many_hosts import desk_of
+from tests.scenario.desk import desk_of
 from tests.scenario.room import Box
 
 
@@ -24,7 +24,7 @@ class Busy(Box):
 
 def test_a_poll_tells_how_busy_the_gpus_are(tmp_path: Path) -> None:
     box = Busy("box1")
-    desk = desk_of({"box1": box}, tmp_path)  # type: ignore[dict-item]
+    desk = desk_of({"box1": box}, tmp_path)
     box.views["r0-synth-1"] = AttemptView("r0-synth-1", "running", "t0")
     told: list[Any] = []
     desk.apply = lambda run_id, event, **_: told.append(event)  # type: ignore[assignment, method-assign]
@@ -53,7 +53,7 @@ class Overtaken(Box):
 
 def test_an_answer_that_a_later_look_has_overtaken_changes_nothing(tmp_path: Path) -> None:
     box = Overtaken("box1")
-    desk = desk_of({"box1": box}, tmp_path)  # type: ignore[dict-item]
+    desk = desk_of({"box1": box}, tmp_path)
     told: list[Any] = []
     desk.apply = lambda run_id, event, **_: told.append(event.view.state)  # type: ignore[assignment, method-assign]
     polls, run = Polls(desk), desk.store.run("r0")
