@@ -37,7 +37,8 @@ class Redraw:
             if not self._due(run, now_s):
                 continue
             try:
-                self._draw(run)
+                if not self._draw(run):
+                    continue
             except ChatUnavailable as error:
                 if error.code and not error.fatal and error.retry_after_s is None:  # that card is gone
                     self._drawn[run.id] = (now_s, _shape(run), _percent(run))
@@ -81,15 +82,17 @@ class Redraw:
         moved = abs(_percent(run) - percent) >= STEP_PERCENT or _unknown(run)
         return moved and now_s - drawn_s >= self._every_s
 
-    def _draw(self, run: Run) -> None:
+    def _draw(self, run: Run) -> bool:
+        """False while there is no card: what is posted later may show the run as it was planned."""
         posted = self._desk.store.post(f"{run.id}/status")
         if posted is None:
-            return
+            return False
         card = status_card(run, self._desk.pipeline(run), self._desk.clock.now())
         shown = mask_card(card, self._desk.known_secrets())
         if digest(shown) != posted.digest:
             self._desk.poster.edit(posted.channel, posted.ts, shown)
             self._desk.store.redrawn(posted.key, digest(shown))
+        return True
 
 
 def _shape(run: Run) -> tuple[object, ...]:
