@@ -83,6 +83,7 @@ class Chat:
         self.said: list[Said] = []
         self.whispers: list[tuple[str, Card]] = []
         self.marks: dict[str, list[str]] = {}
+        self.marked: list[tuple[str, str]] = []  # every mark that was ever set: ts and name
         self.edits: list[tuple[str, Card]] = []
         self.refuse: Callable[[str], ChatUnavailable | None] = lambda _: None
         self.hang: threading.Event | None = None
@@ -122,6 +123,7 @@ class Chat:
         marks = self.marks.setdefault(ts, [])
         if on and name not in marks:
             marks.append(name)
+            self.marked.append((ts, name))
         if not on and name in marks:
             marks.remove(name)
 
@@ -316,8 +318,11 @@ class Room:
         """The same, and wait for what became of it."""
         return self.outcome(self.say(text, user, run, **more))
 
-    def press(self, key: str, action: str, user: str = ADA) -> InboundEvent:
-        """Click a button of the newest message that has it and whose key holds `key`."""
+    def button(self, key: str, action: str) -> tuple[Said, str]:
+        """The newest message that has this button and whose key holds `key`, and the button's value.
+
+        To be asked for before anything is said that may take the button away.
+        """
 
         def look() -> tuple[Said, str] | None:
             for said in reversed(self.chat.said):
@@ -328,12 +333,26 @@ class Room:
                     return said, buttons[0].value
             return None
 
-        said, value = self.until(look, f"{key} has a button {action}")
+        return self.until(look, f"{key} has a button {action}")
+
+    def press(self, key: str, action: str, user: str = ADA) -> InboundEvent:
+        """Click the button that `button` finds."""
+        said, value = self.button(key, action)
         return self.press_value(said, action, value, user)
 
     def press_value(self, said: Said, action: str, value: str, user: str = ADA) -> InboundEvent:
         click = self.event("", user, said.thread_ts, kind="click", action=action, value=value)
         return self.hear(replace(click, ts=said.ts))
+
+    # time
+
+    def undo(self, within_s: float) -> None:
+        """How long coming starts can be taken back."""
+        self.desk.config = self.config.model_copy(update={"undo_s": within_s})
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.offset += timedelta(seconds=seconds)
+        self.desk.kick()
 
     # looking
 
@@ -355,6 +374,10 @@ class Room:
         return self.until(
             lambda: run if (run := self.run(run_id)).phase.value == phase else None, f"{run_id} is {phase}"
         )
+
+    def until_launched(self, attempt: str) -> None:
+        """A run is running as soon as its launch has begun: the host hears of it a moment later."""
+        self.until(lambda: attempt in self.box.works() or None, f"{attempt} is launched")
 
     def head(self, run_id: str = "r1") -> str:
         return self.until(

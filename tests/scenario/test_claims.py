@@ -131,10 +131,9 @@ def test_a_mark_that_the_chat_refuses_for_a_while_does_not_come_after_the_one_th
 
 def test_a_passed_check_marks_the_order_as_done(room: Room) -> None:
     room.to_gate()
-    room.box.looks_take_s = 0.3
     event = room.say("extraction done, continue")
-    room.until(lambda: "hourglass_flowing_sand" in room.chat.marks.get(event.ts, []) or None, "it is being worked on")
     room.until(lambda: room.chat.marks.get(event.ts) == ["white_check_mark"] or None, "done")
+    assert (event.ts, "hourglass_flowing_sand") in room.chat.marked, "while it was being worked on"
 
 
 def test_a_waiver_needs_a_reason_and_an_admin_and_is_kept(room: Room) -> None:
@@ -152,8 +151,7 @@ def test_a_waiver_needs_a_reason_and_an_admin_and_is_kept(room: Room) -> None:
     kept = next(o for o in room.store.orders("r1") if o["outcome"] == "done: waive")
     assert kept["who"] == BEN and kept["evidence"]
     room.tell("extraction done, continue", BEN)
-    room.until_phase("running")
-    assert "r1-vocab-1" in room.box.works()
+    room.until_launched("r1-vocab-1")
 
 
 def test_what_is_not_proven_can_be_left_as_it_is(room: Room) -> None:

@@ -82,12 +82,13 @@ def test_of_a_plan_only_the_plan_changes(room: Room) -> None:
 
 def test_an_extension_taken_back_leaves_everything_as_it_was(room: Room) -> None:
     room.to_gate()
-    room.desk.config = room.config.model_copy(update={"undo_s": 3.0})
+    room.undo(60)
     room.answer(room.say("generate 5k more"))
     room.outcome(room.press("answer/", "extend"))
     assert room.outcome(room.press("r1-synth-2/starting", "undo", BEN)).startswith("done: hold")
     assert room.run().stage("synth").overrides == {} and room.run().stage("extract").state == "proven"
     assert "r1-synth-2" not in room.box.works()
+    room.undo(0.1)
     room.tell("extraction done, continue", BEN)
     room.until(lambda: "r1-vocab-1" in room.box.works() or None, "what was there still stands")
 
@@ -95,13 +96,12 @@ def test_an_extension_taken_back_leaves_everything_as_it_was(room: Room) -> None
 @pytest.fixture
 def at_synth(tmp_path: Path) -> Iterator[Room]:
     """The gate before extract: what an extension runs again is the very stage the run is about."""
-    made = Room(tmp_path, pipeline(extract=GateSpec()), undo_s=3.0)
+    made = Room(tmp_path, pipeline(extract=GateSpec()), undo_s=0.1)
     made.start()
-    made.desk.config = made.config.model_copy(update={"undo_s": 0.1})
     made.tell("go")
     made.work("r1-synth-1")
     made.shown("/gate/extract")
-    made.desk.config = made.config
+    made.undo(60)
     yield made
     made.down()
 
@@ -118,7 +118,7 @@ def test_the_gate_of_what_an_extension_was_taken_back_from_looks_at_the_work_tha
     taken_back(room)
     current = room.run().current
     assert current is not None and (current.id, current.rc) == ("r1-synth-1", 0)
-    room.desk.config = room.config.model_copy(update={"undo_s": 0.1})
+    room.undo(0.1)
     assert room.tell("continue", BEN).startswith("done: advance")
     room.until(lambda: "r1-extract-1" in room.box.works() or None, "what was there still stands")
     assert room.box.works() == ["r1-synth-1", "r1-extract-1"]
@@ -135,7 +135,7 @@ def test_after_one_taken_back_the_next_has_a_number_of_its_own_and_the_old_butto
     room.tell("wait", BEN)
     assert room.outcome(room.press_value(said, "extend", value)) == "refused: an old button"
     assert room.run().phase is Phase.HELD
-    room.desk.config = room.config.model_copy(update={"undo_s": 0.1})
+    room.undo(0.1)
     room.answer(room.say("generate 5 more"))
     assert room.outcome(room.press("answer/", "extend")).startswith("done: extend"), "a new button is of this moment"
     room.until(lambda: room.box.works() == ["r1-synth-1", "r1-synth-3"] or None, "it is made under a number of its own")
@@ -143,11 +143,11 @@ def test_after_one_taken_back_the_next_has_a_number_of_its_own_and_the_old_butto
 
 def test_a_failure_whose_retry_was_taken_back_is_still_the_failure_it_was(at_synth: Room) -> None:
     room = at_synth
-    room.desk.config = room.config.model_copy(update={"undo_s": 0.1})
+    room.undo(0.1)
     room.tell("continue")
     room.work("r1-extract-1", rc=7)
     room.until_phase("failed")
-    room.desk.config = room.config
+    room.undo(60)
     assert room.tell("retry").startswith("done: retry")
     room.tell("wait", BEN)
     current = room.run().current

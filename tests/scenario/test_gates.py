@@ -133,7 +133,7 @@ def test_what_is_dear_needs_a_second_person(make: Make) -> None:
 
 
 def test_cancel_within_the_undo_window_by_anybody_allowed(make: Make) -> None:
-    room = make(undo_s=2.0, roles={"operators": [ADA, BEN]})
+    room = make(undo_s=60, roles={"operators": [ADA, BEN]})
     room.start()
     room.tell("go", ADA)
     assert room.outcome(room.press("r1-synth-1/starting", "undo", VERA)).startswith("refused")
@@ -144,11 +144,11 @@ def test_cancel_within_the_undo_window_by_anybody_allowed(make: Make) -> None:
 
 
 def test_once_it_runs_the_undo_button_is_of_an_earlier_moment(make: Make) -> None:
-    room = make()
+    room = make(undo_s=60)
     room.start()
     room.tell("go")
-    said = room.shown("r1-synth-1/starting")
-    value = next(b.value for p in said.card.parts if p.kind == "buttons" for b in p.buttons)
+    said, value = room.button("r1-synth-1/starting", "undo")
+    room.pass_time(61)
     room.until_phase("running")
     assert room.outcome(room.press_value(said, "undo", value)) == "refused: an old button"
     assert room.run().phase is Phase.RUNNING
@@ -160,7 +160,7 @@ def test_a_click_on_a_card_two_days_old_tells_who_was_quicker(make: Make) -> Non
     said = room.shown("/gate/synth")
     value = next(b.value for p in said.card.parts if p.kind == "buttons" for b in p.buttons if b.action == "advance")
     room.tell("go", ADA)
-    room.until_phase("running")
+    room.until_launched("r1-synth-1")
     room.clock.offset += timedelta(days=2)
     assert room.outcome(room.press_value(said, "advance", value, BEN)) == "refused: an old button"
     assert f"<@{ADA}> started" in whispered(room, BEN) and room.box.works() == ["r1-synth-1"]

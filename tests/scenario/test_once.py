@@ -22,17 +22,17 @@ def test_one_post_delivered_four_times_is_one_order(room: Room) -> None:
     event = room.event("go", thread=room.head())
     for again in (event, event, replace(event, raw='{"retry_attempt": 1}'), replace(event, channel_type="")):
         room.hear(again)
-    room.until_phase("running")
+    room.until_launched("r1-synth-1")
     assert room.box.works() == ["r1-synth-1"]
     assert len([o for o in room.store.orders("r1") if o["text"] == "go"]) == 1
 
 
 def test_four_clicks_in_a_second_start_once_and_are_answered_to_the_clicker_alone(room: Room) -> None:
     room.to_gate()
-    room.shown("/gate/vocab")
-    clicks = [room.press("/gate/vocab", "advance") for _ in range(4)]
+    said, value = room.button("/gate/vocab", "advance")
+    clicks = [room.press_value(said, "advance", value) for _ in range(4)]
     outcomes = [room.outcome(click) for click in clicks]
-    room.until_phase("running")
+    room.until_launched("r1-vocab-1")
     assert [o.startswith("done: advance") for o in outcomes] == [True, False, False, False]
     assert room.box.works().count("r1-vocab-1") == 1
     room.until(lambda: len(room.chat.whispers) == 3 or None, "three are told")
@@ -44,7 +44,7 @@ def test_two_operators_at_once_start_once(room: Room) -> None:
     room.to_gate()
     both = [room.say("extraction done, continue", who) for who in (ADA, BEN)]
     outcomes = [room.outcome(event) for event in both]
-    room.until_phase("running")
+    room.until_launched("r1-vocab-1")
     assert sum(o.startswith("done: advance") for o in outcomes) == 1
     assert room.box.works().count("r1-vocab-1") == 1
     assert room.run().started is not None and room.run().started.by == ADA
@@ -68,11 +68,11 @@ def test_a_click_on_an_old_card_says_who_started_what(room: Room) -> None:
 
 def test_the_terminal_passes_a_gate_that_the_chat_shows(room: Room) -> None:
     room.to_gate()
-    event = room.event("continue", "root", room.head(), team="terminal")
-    room.hear(event)
-    click = room.press("/gate/vocab", "advance", BEN)
+    said, value = room.button("/gate/vocab", "advance")
+    event = room.hear(room.event("continue", "root", room.head(), team="terminal"))
+    click = room.press_value(said, "advance", value, BEN)
     assert {room.outcome(event)[:13], room.outcome(click)[:7]} == {"done: advance", "refused"}
-    room.until_phase("running")
+    room.until_launched("r1-vocab-1")
     assert room.box.works().count("r1-vocab-1") == 1
     assert room.run().started.by == "root"
     assert "passed by root" in text(room.shown("/gate/vocab").card)
@@ -81,6 +81,7 @@ def test_the_terminal_passes_a_gate_that_the_chat_shows(room: Room) -> None:
 def test_continue_then_wait_starts_nothing(room: Room) -> None:
     room.to_gate()
     room.box.looks_take_s = 0.1
+    room.undo(60)
     first, second = room.say("extraction done, continue"), room.say("wait", BEN)
     assert room.outcome(first).startswith("done: advance") and room.outcome(second).startswith("done: hold")
     room.until_phase("held")
@@ -89,7 +90,7 @@ def test_continue_then_wait_starts_nothing(room: Room) -> None:
 
 
 def test_wait_within_the_undo_window_takes_the_launch_back(tmp_path: Path) -> None:
-    room = Room(tmp_path, undo_s=1.0)
+    room = Room(tmp_path, undo_s=60)
     room.start()
     room.say("go")
     room.until_phase("starting")
@@ -104,6 +105,7 @@ def test_wait_within_the_undo_window_takes_the_launch_back(tmp_path: Path) -> No
 def test_orders_at_top_level_are_kept_in_order_as_well(room: Room) -> None:
     room.to_gate()
     room.box.looks_take_s = 0.2
+    room.undo(60)
     events = [room.say(f"<@{BOT}> r1 extraction done, continue", run=None), room.say(f"<@{BOT}> r1 wait", run=None)]
     outcomes = [room.outcome(event) for event in events]
     assert outcomes[0].startswith("done: advance") and outcomes[1].startswith("done: hold")
@@ -111,7 +113,7 @@ def test_orders_at_top_level_are_kept_in_order_as_well(room: Room) -> None:
 
 
 def test_an_edit_to_dont_within_the_undo_window_takes_it_back(tmp_path: Path) -> None:
-    room = Room(tmp_path, undo_s=2.0)
+    room = Room(tmp_path, undo_s=60)
     room.start()
     event = room.say("go")
     room.until_phase("starting")
@@ -123,7 +125,7 @@ def test_an_edit_to_dont_within_the_undo_window_takes_it_back(tmp_path: Path) ->
 
 def test_an_edit_after_the_start_offers_to_cancel_and_a_deletion_changes_nothing(room: Room) -> None:
     event = room.say("go")
-    room.until_phase("running")
+    room.until_launched("r1-synth-1")
     edit = replace(event, kind="edit", text="don't go", previous_text="go", event_ts=f"{float(event.ts) + 40:.6f}")
     answer = room.answer(room.hear(edit))
     assert "before it was edited" in answer and '"action": "cancel"' in answer

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -82,9 +83,21 @@ def settled(room: Room) -> None:
 def test_a_repeat_that_is_refused_says_nothing_of_what_was_seen_to_run(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tries = Tries(room, monkeypatch, answer_lost, refused("no-space"))
+    def and_much_later(real: Launching) -> Launching:
+        """The next try is due in an hour: what is there is seen before it."""
+        room.pass_time(3600)
+        return answer_lost(real)
+
+    def put_off() -> bool:
+        soon = room.clock.now() - timedelta(minutes=30)
+        return any(e.begun and e.tries and e.not_before > soon for e in room.store.pending_effects())
+
+    tries = Tries(room, monkeypatch, and_much_later, refused("no-space"))
     room.tell("go")
+    room.until(put_off, "the launch is to be repeated")
+    room.pass_time(-3600)
     is_(room, AttemptState.RUNNING)
+    room.pass_time(3700)
     settled(room)
     assert (room.run().phase, room.run().attempt(FIRST).state) == (Phase.RUNNING, AttemptState.RUNNING)
     assert room.box.works() == [FIRST] and room.box.views[FIRST].state == "running"
