@@ -10,7 +10,8 @@ from bot.config import Config
 from bot.core.attempt import AttemptState
 from bot.service.code import CodeArchive
 from bot.service.desk import Desk
-from tests.scenario.room import Chat, Watch
+from tests.scenario.chat import Chat
+from tests.scenario.room import Watch
 from tests.unit.core.story import START, Story
 
 

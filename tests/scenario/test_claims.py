@@ -10,7 +10,9 @@ from bot.core.attempt import AttemptState
 from bot.core.model import Phase
 from bot.errors import ChatUnavailable
 from bot.service.posts import for_chat
-from tests.scenario.room import ADA, BEN, Room, evidence, text
+from tests.scenario.box import evidence
+from tests.scenario.chat import text
+from tests.scenario.room import ADA, BEN, Room
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 from bot.core.attempt import AttemptState
 from bot.core.model import Phase
 from bot.core.pipeline import Estimate, GateSpec, Param
-from tests.scenario.room import BEN, Room, pipeline, text
+from tests.scenario.chat import text
+from tests.scenario.room import BEN, Room, pipeline
 
 SAMPLES = Param(name="max_samples", type="int", default=10, low=1, high=20000)
 

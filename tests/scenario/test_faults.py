@@ -14,7 +14,8 @@ from bot.core.machine.flow import gate_key
 from bot.core.model import Phase
 from bot.errors import ChatUnavailable
 from bot.service.engine import LeaseLost
-from tests.scenario.room import BEN, BOT, Room, pipeline, text
+from tests.scenario.chat import text
+from tests.scenario.room import BEN, BOT, Room, pipeline
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 
 from bot.core.model import Phase
 from bot.core.pipeline import GateSpec, Pipeline
-from tests.scenario.room import ADA, BEN, BOT, VERA, Room, pipeline, text
+from tests.scenario.chat import text
+from tests.scenario.room import ADA, BEN, BOT, VERA, Room, pipeline
 
 Make = Callable[..., Room]
 GROUP = "S0MLOPS"

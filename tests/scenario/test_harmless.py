@@ -9,7 +9,8 @@ import pytest
 from bot.core.masking import MASK
 from bot.service.outcome import TERMINAL
 from runner.protocol.logtext import clean_tail
-from tests.scenario.room import Room, text
+from tests.scenario.chat import text
+from tests.scenario.room import Room
 
 
 @pytest.fixture

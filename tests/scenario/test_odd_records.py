@@ -15,7 +15,9 @@ from bot.errors import LaunchFailed
 from bot.service import redraw
 from runner.protocol.evidence import Check, Evidence, Subject
 from runner.protocol.view import Gpu, HostView, PollAsk
-from tests.scenario.room import Room, evidence, text
+from tests.scenario.box import evidence
+from tests.scenario.chat import text
+from tests.scenario.room import Room
 
 SHOUT = "<!channel> <@U0BEN> <https://evil|ok>"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.core.model import Phase
-from tests.scenario.room import ADA, BEN, BOT, Room, text
+from tests.scenario.chat import text
+from tests.scenario.room import ADA, BEN, BOT, Room
 
 
 @pytest.fixture

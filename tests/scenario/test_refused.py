@@ -14,7 +14,8 @@ from bot.core.model import Phase
 from bot.errors import HostUnreachable, LaunchFailed
 from runner.protocol.spec import AttemptSpec
 from runner.protocol.view import AttemptView, HostView, PollAsk
-from tests.scenario.room import Room, text
+from tests.scenario.chat import text
+from tests.scenario.room import Room
 
 Launching = Callable[[AttemptSpec, Mapping[str, str]], AttemptView]
 FIRST = "r1-synth-1"

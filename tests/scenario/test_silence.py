@@ -5,7 +5,8 @@ from pathlib import Path
 
 from bot.core.model import Phase
 from bot.core.pipeline import GateSpec, QuietHours
-from tests.scenario.room import BEN, Room, pipeline, text
+from tests.scenario.chat import text
+from tests.scenario.room import BEN, Room, pipeline
 
 HOUR = timedelta(hours=1)
 

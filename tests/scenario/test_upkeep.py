@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.core.pipeline import GateSpec
-from tests.scenario.room import ADA, BOT, VERA, Room, evidence, pipeline, text
+from tests.scenario.box import evidence
+from tests.scenario.chat import text
+from tests.scenario.room import ADA, BOT, VERA, Room, pipeline
 
 PROCESS = {
     "pid": 4711,

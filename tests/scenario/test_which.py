@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.core.model import Phase
-from tests.scenario.room import BEN, BOT, Room, text
+from tests.scenario.chat import text
+from tests.scenario.room import BEN, BOT, Room
 
 VERY_LATER_S = 16 * 60
 

@@ -10,8 +10,8 @@ from bot.core.stored import StoredEffect
 from bot.errors import HostUnreachable
 from bot.service.launches import Launches
 from runner.protocol.view import AttemptView
+from tests.scenario.box import Box
 from tests.scenario.desk import desk_of
-from tests.scenario.room import Box
 
 ATTEMPT = "r0-synth-1"
 

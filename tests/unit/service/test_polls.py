@@ -9,8 +9,8 @@ from typing import Any
 from bot.core import events
 from bot.service.polls import Polls
 from runner.protocol.view import AttemptView, Gpu, HostView, PollAsk
+from tests.scenario.box import Box
 from tests.scenario.desk import desk_of
-from tests.scenario.room import Box
 
 
 class Busy(Box):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from bot.core.stored import Posted
 from bot.service.redraw import Redraw
+from tests.scenario.box import Box
+from tests.scenario.chat import Chat
 from tests.scenario.desk import desk_of
-from tests.scenario.room import Box, Chat
 
 
 def test_a_card_that_is_posted_late_is_brought_up_to_date(tmp_path: Path) -> None:
