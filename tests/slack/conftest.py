@@ -58,7 +58,7 @@ class Store:
             if all(event.claim_key != known.claim_key for known in self.events):
                 self.events.append(event)
 
-    def wait(self, found: Callable[[], bool], timeout_s: float = 8.0) -> None:
+    def wait(self, found: Callable[[], bool], timeout_s: float = 20.0) -> None:
         with self._changed:
             if not self._changed.wait_for(found, timeout_s):
                 raise TimeoutError(f"{self.deliveries} deliveries: {[(e.kind, e.text) for e in self.events]}")

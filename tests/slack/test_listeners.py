@@ -187,7 +187,7 @@ def test_a_dropped_socket_comes_back_and_nothing_is_missed(
     control: ControlClient, store: Store, listener: SlackListener
 ) -> None:
     opened = count(control, "sockets_opened")
-    control.send("settings", retry_delays_s=[0.4, 1.0, 4.0], ack_timeout_s=0.2)
+    control.send("settings", retry_delays_s=[0.2, 2.0, 10.0], ack_timeout_s=1.0)
     control.send("drop")
     control.post("said in the gap")
     control.wait(lambda: count(control, "sockets_opened") > opened and control.counters()["connections"] == 1)
@@ -199,6 +199,7 @@ def test_a_dropped_socket_comes_back_and_nothing_is_missed(
 @pytest.mark.parametrize("reason", ["refresh_requested", "warning"])
 def test_slack_moves_the_connection(reason: str, control: ControlClient, store: Store, listener: SlackListener) -> None:
     opened = count(control, "sockets_opened")
+    control.send("settings", retry_delays_s=[0.2, 2.0, 10.0])  # as long as it may take to come back
     control.send("disconnect", reason=reason, close_after_s=0.2)
     for n in range(5):
         control.post(f"{n}")

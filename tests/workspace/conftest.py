@@ -15,7 +15,7 @@ from bot.workspace import APP_TOKEN, BOT_TOKEN, ControlClient, running_workspace
 
 @pytest.fixture
 def control() -> Iterator[ControlClient]:
-    with running_workspace(ack_timeout_s=0.25, retry_delays_s=(0.0, 0.05, 0.05)) as control:
+    with running_workspace(ack_timeout_s=10.0, retry_delays_s=(0.0, 0.05, 0.05)) as control:
         yield control
 
 
@@ -40,7 +40,7 @@ class Recorder:
         for kind in ("app_mention", "reaction_added", "reaction_removed"):
             self.app.event(kind)(self._take)
         self.app.action({"action_id": "go"})(self._click)
-        self.handler = SocketModeHandler(self.app, APP_TOKEN, ping_interval=0.2)
+        self.handler = SocketModeHandler(self.app, APP_TOKEN, ping_interval=0.3)
 
     def _note(self, body: dict[str, Any], retry: str | None) -> None:
         with self._arrived:
@@ -74,7 +74,7 @@ class Recorder:
     def events(self, kind: str = "message") -> list[dict[str, Any]]:
         return [b["event"] for b in self.bodies if b.get("event", {}).get("type") == kind]
 
-    def wait(self, count: int, timeout_s: float = 5.0) -> list[dict[str, Any]]:
+    def wait(self, count: int, timeout_s: float = 20.0) -> list[dict[str, Any]]:
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.bodies) >= count, timeout_s):
                 raise TimeoutError(f"{len(self.bodies)} of {count} arrived")

@@ -100,6 +100,7 @@ def test_a_duplicate_and_a_lost_event(control: ControlClient, bot: Recorder) -> 
 
 def test_an_event_nobody_acks_is_given_up(control: ControlClient, bot: Recorder) -> None:
     control.fault("lose_ack", times=-1)
+    control.send("settings", ack_timeout_s=0.2)
     control.post("deaf ears")
     control.wait(lambda: control.counters()["deliveries"].get("ack_timeouts") == 4)
     assert control.counters()["deliveries"]["redelivered"] == 3

@@ -39,6 +39,7 @@ def test_no_event_from_a_channel_the_bot_is_not_in(control: ControlClient, bot: 
 
 def test_an_unacked_event_comes_again_with_the_same_event_id(control: ControlClient, bot: Recorder) -> None:
     control.fault("lose_ack", times=2)
+    control.send("settings", ack_timeout_s=1.0)
     control.post("again")
     bodies = bot.wait(3)
     assert len({b["event_id"] for b in bodies}) == 1
