@@ -59,9 +59,11 @@ def test_what_hangs_holds_up_nothing_else(crew: Crew) -> None:
     hangs.set()
 
 
-def test_what_is_raised_ends_no_thread(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_raised_ends_no_thread(caplog: pytest.LogCaptureFixture) -> None:
+    crew = Crew("test", 1)
     crew.submit(int, "x")
     assert done(crew)() and "invalid literal" in caplog.text
+    assert crew.close(5)
 
 
 def test_nothing_is_taken_once_closed() -> None:
