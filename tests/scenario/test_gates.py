@@ -55,7 +55,7 @@ def test_a_click_of_somebody_not_allowed_is_refused_too(make: Make) -> None:
     assert f"Only <@{ADA}> may" in whispered(room, VERA)
 
 
-def test_whoever_may_not_order_may_look_and_hold(make: Make) -> None:
+def test_whoever_may_not_order_may_look_but_not_hold(make: Make) -> None:
     room = make(roles={"operators": [ADA]})
     room.start()
     assert room.tell("status", VERA) == "shown"

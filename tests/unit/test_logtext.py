@@ -20,7 +20,7 @@ def test_characters_and_escapes_may_be_cut_anywhere() -> None:
         assert text.feed(raw[:cut]) + text.feed(raw[cut:]) == ["grün rot ende", "Epoch 2"]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=5))
 def test_where_it_is_cut_makes_no_difference(raw: bytes, cuts: list[int]) -> None:
     whole, pieces = LogText(), LogText()
@@ -31,7 +31,7 @@ def test_where_it_is_cut_makes_no_difference(raw: bytes, cuts: list[int]) -> Non
     assert pieces.unfinished == whole.unfinished
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.binary(max_size=300))
 def test_nothing_that_steers_a_terminal_comes_through(raw: bytes) -> None:
     shown = clean_tail(raw, whole=True, lines=20, width=400)

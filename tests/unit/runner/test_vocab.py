@@ -11,7 +11,7 @@ from runner.protocol.errors import DataError
 from runner.vocab import VocabMap, choose, count_supervised, disagreement
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=80), st.data())
 def test_maps_are_two_views_of_one_choice(counts: list[int], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, len(counts)))
