@@ -3,6 +3,8 @@
 All ways take turns on the same prompts, so that the machine's moods hit all of them. "naive" is a second server whose
 plugin writes in the scheduler's own thread; both servers are up, one of them works. A way's rate ends with the last
 byte under its final name, synced. Beside it: the rate at which as many threads write the same sizes of zeros there.
+
+`--tp 2`: the servers have two tensor-parallel ranks, and their dump is compared with one rank's, file by file.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import shlex
 import shutil
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ops.tp_dump import compare, make_target
 from runner.extract.records import Records
 from runner.hf import load_config, text_config
 from runner.serve import CaptureSettings, Server, ServerSettings, generate, launch, wait_until_ready
@@ -30,10 +34,14 @@ from runner.serve import CaptureSettings, Server, ServerSettings, generate, laun
 def main() -> int:
     args = _arguments().parse_args()
     with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pointsman-extract-")))
+        args.target = args.target or [make_target(scratch / "target", args.dtype)]
+        args.out = args.out or [scratch / "out"]
+        dumps = [_dumps(args, target) if args.tp > 1 else None for target in args.target]
         benches = [Bench(args, target, stack) for target in args.target]  # all servers start side by side
         for bench in benches:
             bench.wait()
-        results = [bench.measure() for bench in benches]
+        results = [bench.measure() | {"tp": args.tp, "dumps": dump} for bench, dump in zip(benches, dumps, strict=True)]
     if args.json:
         print(json.dumps({"targets": results}))
     else:
@@ -47,8 +55,7 @@ class Bench:
     def __init__(self, args: argparse.Namespace, target: Path, stack: contextlib.ExitStack) -> None:
         self._args, self._target = args, target
         self._config = text_config(load_config(target))
-        chance, vocab = random.Random(0), int(self._config["vocab_size"])
-        self._prompts = [[chance.randrange(8, vocab) for _ in range(args.length)] for _ in range(args.requests)]
+        self._prompts = _prompts(args, target, args.requests)
         self._started: list[Started] = []
         self._ways: dict[str, Callable[[int], float]] = {}
         for place in args.out:
@@ -63,7 +70,7 @@ class Bench:
                 self._ways[f"naive {place}"] = functools.partial(naive.time, self._prompts)
 
     def _start(self, stack: contextlib.ExitStack, folder: Path, writers: int) -> "Started":
-        started = stack.enter_context(_started(self._args, self._target, folder, writers))
+        started = stack.enter_context(_started(self._args, self._target, folder, writers, self._args.tp))
         self._started.append(started)
         return started
 
@@ -89,8 +96,11 @@ class Bench:
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ops/bench extract", description=__doc__)
-    parser.add_argument("--target", type=Path, action="append", required=True, help="model folder; may be repeated")
-    parser.add_argument("--out", type=Path, action="append", required=True, help="where files go; may be repeated")
+    parser.add_argument("--target", type=Path, action="append", help="model folder; may be repeated (default: random)")
+    parser.add_argument("--out", type=Path, action="append", help="where files go; may be repeated (default: scratch)")
+    parser.add_argument("--tp", type=int, default=1, help="tensor-parallel ranks of the servers")
+    parser.add_argument("--dp-attention", action="store_true", help="with --tp: compare a dump under that, too")
+    parser.add_argument("--compare", type=int, default=8, help="prompts of the dumps that --tp compares")
     parser.add_argument("--length", type=int, default=2048, help="tokens a prompt")
     parser.add_argument("--requests", type=int, default=64, help="prompts a turn")
     parser.add_argument("--json-requests", type=int, default=1, help="of them for SGLang's own JSON; 0 leaves it out")
@@ -121,7 +131,13 @@ class Started:
         return self.time(prompts[:few], None, states=True) * len(prompts) / few
 
     def time(self, prompts: list[list[int]], turn: int | None, states: bool = False) -> float:
-        """Seconds for all prompts; with a `turn`, until the file of each is in place."""
+        """Seconds for all prompts; with a `turn`, until the file of each is in place. The files are removed."""
+        seconds = self.dump(prompts, turn, states)
+        shutil.rmtree(self.folder / "samples", ignore_errors=True)
+        return seconds
+
+    def dump(self, prompts: list[list[int]], turn: int | None, states: bool = False) -> float:
+        """The same, and the files stay."""
         sampling: dict[str, Any] = {"max_new_tokens": 1, "temperature": 0, "ignore_eos": True}
 
         def ask(number: int) -> None:
@@ -143,13 +159,32 @@ class Started:
             written += len(list(self.records.new()))
             self.records.check_failure()
             time.sleep(0.002)
-        seconds = time.monotonic() - began_s
-        shutil.rmtree(self.folder / "samples", ignore_errors=True)
-        return seconds
+        return time.monotonic() - began_s
+
+
+def _prompts(args: argparse.Namespace, target: Path, count: int) -> list[list[int]]:
+    chance, vocab = random.Random(0), int(text_config(load_config(target))["vocab_size"])
+    return [[chance.randrange(8, vocab) for _ in range(args.length)] for _ in range(count)]
+
+
+def _dumps(args: argparse.Namespace, target: Path) -> dict[str, Any]:
+    """One rank's dump beside that of several."""
+
+    def start(folder: Path, ranks: int, more: tuple[str, ...]) -> contextlib.AbstractContextManager[Started]:
+        return _started(args, target, folder, args.writers, ranks, more)
+
+    root = args.out[0] / target.name / "dumps"
+    shutil.rmtree(root, ignore_errors=True)
+    found = compare(start, root, _prompts(args, target, args.compare), args.tp, args.dp_attention, args.dtype)
+    shutil.rmtree(root)
+    print(f"{target.name}, dumps: {json.dumps(found)}", file=sys.stderr)
+    return found
 
 
 @contextlib.contextmanager
-def _started(args: argparse.Namespace, target: Path, folder: Path, writers: int) -> Iterator[Started]:
+def _started(
+    args: argparse.Namespace, target: Path, folder: Path, writers: int, ranks: int, more: tuple[str, ...] = ()
+) -> Iterator[Started]:
     folder.mkdir(parents=True, exist_ok=True)
     layers = int(text_config(load_config(target))["num_hidden_layers"])
     records = Records.begin(folder)
@@ -160,6 +195,7 @@ def _started(args: argparse.Namespace, target: Path, folder: Path, writers: int)
         chunked_prefill_tokens=args.chunked_prefill,
         max_total_tokens=max(args.chunked_prefill * 4, args.length * 4),
         tokenizer=False,
+        tensor_parallel=ranks,
         capture=CaptureSettings(
             folder=folder,
             layer_ids=(1, layers // 2, layers - 2),
@@ -168,7 +204,7 @@ def _started(args: argparse.Namespace, target: Path, folder: Path, writers: int)
             station=args.station / target.name if args.station and writers else None,
             station_bytes=args.station_bytes,
         ),
-        extra=tuple(shlex.split(args.server_args)),
+        extra=(*shlex.split(args.server_args), *more),
     )
     place = "-".join(folder.parts[-4:]).strip("/")
     with launch(settings, Path(os.environ.get("OUT", str(folder))) / f"server-{place}.log") as server:
@@ -211,6 +247,8 @@ def _words(result: dict[str, Any]) -> str:
     for name, each in result["ways"].items():
         rate = f"{each['bytes_s'] / 1e6:8.1f} MB/s" if each["bytes_s"] else " " * 13
         lines.append(f"  {name:<32} {each['tokens_s']:>10.1f} tok/s {rate}  {each['of_plain']:.3f} of plain")
+    for name, each in (result["dumps"] or {}).items():
+        lines.append(f"  {name} of {result['tp']} ranks against one: {json.dumps(each)}")
     lines += [f"  {place}: written plainly at {rate / 1e6:.1f} MB/s" for place, rate in result["write_bytes_s"].items()]
     return "\n".join(lines)
 

@@ -52,7 +52,7 @@ class Ours:
         if on_gpu:  # as the reader does
             pinned = {name: getattr(self.pack, name).pin_memory() for name in ("input_ids_N", "aux_NC", "last_RH")}
             self.pack = replace(self.pack, **pinned)
-        self.rows = rows_at_once(0, self.model)
+        self.rows = rows_at_once(0, self.model, world.dtype)
         small = on_gpu and world.size.hidden <= SMALL_HIDDEN
         self.graphs = Graphs(self.model, world.size.ttt, self.rows) if small else None
 

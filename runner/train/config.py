@@ -59,6 +59,11 @@ class TrainConfig:
     checkpoint_activations: bool = option(
         "make the MLP's activations again in the backward pass: a third less memory, a tenth slower", False
     )
+    shard: str = option(
+        "where there are several ranks, each keeps all weights and optimizer state (none) or a share (full: FSDP2)",
+        "none",
+        ("none", "full"),
+    )
     prefetch: int = option("threads that read ahead; the result never depends on it", 2)
     loss_rows: int = option("rows of logits held in memory at once (0: 2048 on a CPU, a gibibyte's worth on a GPU)", 0)
 
@@ -91,5 +96,7 @@ class TrainConfig:
                 raise StageError(f"--{name.replace('_', '-')} must lie in [0, 1)")
         if self.epochs <= 0 and self.max_steps <= 0:
             raise StageError("nothing to train: give --epochs or --max-steps")
+        if self.shard == "full" and self.graphs == "on":
+            raise StageError("--graphs on needs weights that stay in place: give --shard none, or --graphs auto")
         if self.lr <= 0 or not 0 < self.step_decay <= 1:
             raise StageError("--lr must be positive and --step-decay in (0, 1]")

@@ -1,10 +1,12 @@
 """What a finished run leaves beside its checkpoints: the served drafter, the curve, the numbers for cards."""
 
+import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from runner.drafter import write_draft
@@ -73,6 +75,16 @@ def export_checkpoint(train: Path, out: Path, tensors: Mapping[str, Tensor], dty
         target=target,
         dtype=dtype,
     )
+
+
+def memory(session: Session) -> dict[str, list[int]]:
+    """Of every rank: bytes of masters and optimizer state, and the most that was held at once. All ranks ask."""
+    device = session.ranks.device
+    on_gpu = device.type == "cuda"
+    peak = (
+        torch.cuda.max_memory_allocated(device) if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    )
+    return {"held_bytes": session.ranks.each(session.optimizer.held_bytes()), "peak_bytes": session.ranks.each(peak)}
 
 
 def finish(loop: Loop) -> dict[str, Any]:

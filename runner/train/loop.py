@@ -18,10 +18,11 @@ from runner.train.checkpoints import Position
 from runner.train.graphs import Graphs
 from runner.train.guards import Alarm, CourseGuard, DataGuard, raise_or_say
 from runner.train.layout import count_slots
-from runner.train.loss import rows_at_once, ttt_loss
+from runner.train.loss import rows_at_once
 from runner.train.measure import Measured, Placed, add_up, place
 from runner.train.optimizer import learning_rate
 from runner.train.setup import Session, resume, settings
+from runner.train.step import add_gradients
 
 HISTORY_LINES = 1000
 SMALL_HIDDEN = 2048  # up to here a step's launches take longer than its arithmetic
@@ -48,7 +49,7 @@ class Loop:
         self.data_guard = DataGuard(session.weights, session.target.head)
         self.course_guard = CourseGuard()
         self.total = session.total_steps()
-        self.rows = rows_at_once(session.config.loss_rows, session.model)
+        self.rows = rows_at_once(session.config.loss_rows, session.model, session.dtype)
         self.graphs = graphs_of(session)
         self.stopped_by = ""
         self._started_s = self._saved_s = time.monotonic()
@@ -102,32 +103,21 @@ class Loop:
 
     def take_step(self, packs: Sequence[Pack], wanted: Sequence[Sequence[int]]) -> Taken:
         """Forward, backward and update for one optimizer step's packs (this rank's share of them)."""
-        session, config = self.session, self.session.config
-        placed = [self.place(pack) for pack in packs]
+        session, config, ranks = self.session, self.session.config, self.session.ranks
         if self.graphs:
             session.optimizer.gradients()  # they must be there before a graph adds to them
         steps = config.ttt_length
-        counts = sum(
-            (count_slots(one.pack.layout.place_R, one.teacher.kept_R, steps) for one in placed),
-            torch.zeros(steps, dtype=torch.int64),
-        ).to(session.ranks.device, non_blocking=True)
-        session.ranks.sum(counts)
-        decay = config.step_decay ** torch.arange(steps, device=counts.device)
-        sums = torch.zeros(4, steps, dtype=torch.float64, device=counts.device)
-        for one in placed:
-            if one.pack.layout.num_active == 0:
-                continue
-            if self.graphs:
-                sums += self.graphs.run(one, decay / counts.clamp(min=1))
-                continue
-            states = session.model(one.aux_NC, one.embeds_NH, one.layout, steps)
-            loss, part = ttt_loss(
-                session.model, states, one.teacher, one.layout, decay / counts.clamp(min=1), self.rows
-            )
-            loss.backward()  # type: ignore[no-untyped-call]
-            sums += part.stacked
-        session.ranks.sum(sums, *session.optimizer.gradients())
-        lr = learning_rate(config, self.progress(self.position.step + 1))
+        with session.spread.gathered():
+            placed = [self.place(pack) for pack in packs]
+            counts = sum(
+                (count_slots(one.pack.layout.place_R, one.teacher.kept_R, steps) for one in placed),
+                torch.zeros(steps, dtype=torch.int64),
+            ).to(ranks.device, non_blocking=True)
+            ranks.sum(counts)
+            weights = config.step_decay ** torch.arange(steps, device=counts.device) / counts.clamp(min=1)
+            sums = add_gradients(session.model, session.spread, placed, weights, self.rows, self.graphs)
+        ranks.sum(sums, *(() if session.spread.sums_in_backward else session.optimizer.gradients()))
+        lr = learning_rate(config, ranks.first_says(self.progress(self.position.step + 1)))
         norm = session.optimizer.step(lr, keep_buffers=self.graphs is not None)
         return Taken(step=self.position.step + 1, lr=lr, packs=wanted, sums=sums, norm=norm)
 
@@ -192,7 +182,8 @@ class Loop:
         reader = replace(session.reader, threads=0)
         packs = fill_packs(numbers, session.lengths, config.pack_tokens)[session.ranks.rank :: session.ranks.size]
         placed = (self._hold(pack) for pack in reader.packs(packs))
-        sums = add_up(session.model, placed, config.ttt_length, self.rows, session.ranks.device)
+        with session.spread.gathered():
+            sums = add_up(session.model, placed, config.ttt_length, self.rows, session.ranks.device)
         session.ranks.sum(sums)
         return Measured.of(sums, config.step_decay)
 
@@ -227,17 +218,23 @@ class Loop:
             self.save()
 
     def save(self) -> None:
-        """A checkpoint of everything, by the first rank. Never of a step that has not been looked at."""
+        """A checkpoint of everything, by the first rank. Never of a step that has not been looked at.
+
+        The others are here too, to give what they hold.
+        """
         self.inspect_pending()
         self.position.trained_s = self.trained_s()
         self.position.settings = settings(self.session)
-        if self.session.ranks.first:
-            self.session.checkpoints.save(dict(self.session.optimizer.tensors()), self.position)
+        first = self.session.ranks.first
+        tensors = {name: tensor.cpu() for name, tensor in self.session.optimizer.tensors() if first}
+        if first:
+            self.session.checkpoints.save(tensors, self.position)
             self.status.update("running", resume=f"the checkpoint of step {self.position.step} of {self.total}")
         self._saved_s = time.monotonic()
 
     def interrupt(self) -> None:
         self.save()
+        self.session.ranks.wait()  # torchrun kills the rest soon after one has ended, the first in the midst of saving
         raise Interrupted(
             f"stopped by {self.stopped_by or 'another rank'} after step {self.position.step} of {self.total}; saved",
             f"the same command resumes from {self.session.checkpoints.path(self.position.step)}",
@@ -272,8 +269,10 @@ def graphs_of(session: Session) -> Graphs | None:
     """Where launches bind: a small drafter on a GPU, unless the settings say otherwise."""
     config, hidden = session.config, session.model.shape.hidden_size
     fits = session.ranks.device.type == "cuda" and session.dtype != torch.float32
-    wanted = config.graphs == "on" or (config.graphs == "auto" and fits and hidden <= SMALL_HIDDEN)
-    return Graphs(session.model, config.ttt_length, rows_at_once(config.loss_rows, session.model)) if wanted else None
+    small = fits and hidden <= SMALL_HIDDEN and config.shard == "none"
+    wanted = config.graphs == "on" or (config.graphs == "auto" and small)
+    rows = rows_at_once(config.loss_rows, session.model, session.dtype)
+    return Graphs(session.model, config.ttt_length, rows) if wanted else None
 
 
 def _accuracies(figures: Measured) -> dict[str, float]:

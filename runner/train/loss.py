@@ -89,11 +89,11 @@ class _HeadLoss(torch.autograd.Function):
         return d_hidden.mul_(grad), d_head.mul_(grad), None, None, None, None
 
 
-def rows_at_once(wanted: int, model: DraftModel) -> int:
-    """How many rows of logits to hold: as wanted, or (0) as suits the device."""
+def rows_at_once(wanted: int, model: DraftModel, dtype: torch.dtype) -> int:
+    """How many rows of logits, in `dtype`, to hold: as wanted, or (0) as suits the device."""
     if wanted or not model.lm_head.is_cuda:
         return wanted or 2048
-    return max(2**30 // (model.shape.draft_vocab_size * model.lm_head.element_size()), 1)
+    return max(2**30 // (model.shape.draft_vocab_size * dtype.itemsize), 1)
 
 
 def _parts(count: int, teacher_rows: int, rows: int, across_steps: bool) -> list[tuple[int, int]]:

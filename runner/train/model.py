@@ -58,6 +58,10 @@ class DraftModel(nn.Module):
         states: Tensor = Unroll.apply(unrolled, aux_NC, embeds_NH, *weights)  # type: ignore[no-untyped-call]
         return states
 
+    def idle(self) -> Tensor:
+        """A zero that every weight is part of: its backward pass gives each a gradient of zeros."""
+        return torch.stack([parameter[:0].sum() for parameter in self.parameters()]).sum()
+
     def normed(self, hidden: Tensor) -> Tensor:
         """What the draft head reads."""
         return rms_norm(hidden, self.norm, self.shape.rms_norm_eps)

@@ -1,7 +1,7 @@
-"""Data parallelism: every rank holds the whole drafter, and sums its gradients with the others once a step.
+"""Data parallelism: this process among its ranks, which packs are its own, and what the ranks agree on.
 
-A drafter is about a billion weights at most: it fits, and sharding it would only add traffic. Every rank takes part
-in every sum, also one whose pack is empty: nothing can hang on an unlucky mask.
+Every rank takes part in every sum, also one whose pack is empty: nothing can hang on an unlucky mask. What the
+program asks itself (stop? save? how far?) goes through the CPUs, so that nobody waits for a GPU.
 """
 
 import os
@@ -36,7 +36,7 @@ class Ranks:
             torch.cuda.set_device(place)
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if size > 1 and not dist.is_initialized():
-            dist.init_process_group("nccl" if place.type == "cuda" else "gloo")
+            dist.init_process_group("cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo")
         return Ranks(int(os.environ.get("RANK", "0")), size, place)
 
     @property
@@ -64,6 +64,27 @@ class Ranks:
         """Whether any rank says so: all of them act on it in the same step."""
         if self.size == 1:
             return flag
-        told = torch.tensor([float(flag)], device=self.device)
+        told = torch.tensor([float(flag)])
         dist.all_reduce(told)
         return bool(told.item() > 0)
+
+    def wait(self) -> None:
+        """Until all have come here."""
+        self.any(False)
+
+    def first_says(self, number: float) -> float:
+        """The first rank's number: clocks differ."""
+        if self.size == 1:
+            return number
+        told = torch.tensor([number], dtype=torch.float64)
+        dist.broadcast(told, src=0)
+        return float(told.item())
+
+    def each(self, number: int) -> list[int]:
+        """The number of every rank."""
+        if self.size == 1:
+            return [number]
+        told = torch.zeros(self.size, dtype=torch.int64)
+        told[self.rank] = number
+        dist.all_reduce(told)
+        return [int(value) for value in told]

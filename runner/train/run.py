@@ -7,7 +7,7 @@ from runner.stage import status, write_result
 from runner.train.batches import Source
 from runner.train.config import TrainConfig
 from runner.train.features import open_features
-from runner.train.finish import Captured, finish, write_plan
+from runner.train.finish import Captured, finish, memory, write_plan
 from runner.train.guards import Alarm, look_at_layers
 from runner.train.loop import Loop
 from runner.train.ranks import Ranks
@@ -32,9 +32,10 @@ def train_on(config: TrainConfig, source: Source, captured: Captured, alarms: Se
         if ranks.first:
             write_plan(session, captured)
         loop.run()
+        held = memory(session)
         if not ranks.first:
             return {}
-        numbers = finish(loop)
+        numbers = finish(loop) | held
         write_result(config.out, "train", **numbers)
         status().update("done", message=f"{numbers['steps']} steps, drafter in {numbers['draft']}", force=True)
         return numbers

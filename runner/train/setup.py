@@ -16,6 +16,7 @@ from runner.train.measure import Choices, Target
 from runner.train.model import DraftModel
 from runner.train.optimizer import Optimizer
 from runner.train.ranks import Ranks
+from runner.train.spread import Replicated, Sharded
 from runner.train.start import initialise
 from runner.train.target import TargetWeights, draft_shape
 from runner.train.teacher import TargetHead
@@ -64,6 +65,7 @@ class Session:
     target: Target
     choices: Choices
     model: DraftModel
+    spread: Replicated
     optimizer: Optimizer
     checkpoints: Checkpoints
     reader: Reader
@@ -99,8 +101,10 @@ def prepare(config: TrainConfig, source: Source, num_aux: int, ranks: Ranks) -> 
     kept = torch.from_numpy(vocab.kept)
     model = DraftModel(draft_shape(weights, config, len(vocab.kept), num_aux))
     initialise(model, weights, kept, config.init_head, config.init_layer, config.seed)
-    model.to(device=ranks.device, dtype=dtype)
+    shared = config.shard == "full" and ranks.size > 1
+    model.to(device=ranks.device, dtype=torch.float32 if shared else dtype)
     model.checkpoint_activations = config.checkpoint_activations
+    spread = Sharded(model, ranks, dtype) if shared else Replicated()
     target_head = TargetHead.make(head.to(ranks.device, dtype), kept.to(ranks.device))
     train, held = split(source.num_supervised, config.held_out, config.seed)
     if not train:
@@ -115,7 +119,8 @@ def prepare(config: TrainConfig, source: Source, num_aux: int, ranks: Ranks) -> 
         target=Target(embedding_VH=embedding.to(ranks.device, dtype), head=target_head),
         choices=Choices(target_head),
         model=model,
-        optimizer=Optimizer(model, config),
+        spread=spread,
+        optimizer=Optimizer(model, config, spread),
         checkpoints=Checkpoints(config.out / "checkpoints", config.keep_last),
         reader=Reader(
             source,

@@ -27,6 +27,13 @@ def weights(root: Path, step: int | None = None) -> dict[str, torch.Tensor]:
     return checkpoints.load(checkpoints.steps()[-1] if step is None else step)[0]
 
 
+def losses(root: Path) -> dict[int, float]:
+    """The training loss of every step, from the newest checkpoint."""
+    checkpoints = Checkpoints(root / "train" / "checkpoints", 2)
+    history = checkpoints.load(checkpoints.steps()[-1])[1].history
+    return {int(line["step"]): line["loss"] for line in history if "loss" in line}
+
+
 def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 

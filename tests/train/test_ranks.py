@@ -20,10 +20,14 @@ TOP = Path(__file__).parents[2]
 
 
 def start_on(root: Path, size: int, **changes: object) -> list[subprocess.Popen[str]]:
+    return start_ranks([sys.executable, "-m", "runner", "train", *tiny.flags(tiny.config(root, **changes))], size)
+
+
+def start_ranks(argv: list[str], size: int) -> list[subprocess.Popen[str]]:
+    """One process a rank, as torchrun would start them."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    argv = [sys.executable, "-m", "runner", "train", *tiny.flags(tiny.config(root, **changes))]
     ranks = []
     for rank in range(size):
         env = {
@@ -40,6 +44,18 @@ def run_on(root: Path, size: int, **changes: object) -> None:
     ranks = start_on(root, size, **changes)
     outs = [process.communicate(timeout=120)[0] for process in ranks]
     assert [process.returncode for process in ranks] == [0] * size, outs
+
+
+def stop_one_rank(root: Path, **changes: object) -> None:
+    """SIGTERM to the second of two ranks once there is a checkpoint; both save and end."""
+    ranks = start_on(root, 2, **changes)
+    deadline_s = time.monotonic() + 120
+    while not list((root / "train/checkpoints").glob("step-*")):
+        assert all(process.poll() is None for process in ranks) and time.monotonic() < deadline_s
+        time.sleep(0.02)
+    ranks[1].send_signal(signal.SIGTERM)
+    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    assert [process.returncode for process in ranks] == [143, 143], outs
 
 
 def test_packs_are_shared_so_that_every_rank_takes_part() -> None:
@@ -66,14 +82,7 @@ def test_two_ranks_agree_with_one_and_an_empty_pack_hangs_nobody(root: Path) -> 
 @pytest.mark.slow
 def test_a_signal_to_one_rank_saves_and_ends_both_and_the_rest_is_the_same(root: Path) -> None:
     settings = {"packs_per_step": 2, "epochs": 8.0, "checkpoint_every": 1}
-    ranks = start_on(root, 2, **settings)
-    deadline_s = time.monotonic() + 120
-    while not list((root / "train/checkpoints").glob("step-*")):
-        assert all(process.poll() is None for process in ranks) and time.monotonic() < deadline_s
-        time.sleep(0.02)
-    ranks[1].send_signal(signal.SIGTERM)
-    outs = [process.communicate(timeout=120)[0] for process in ranks]
-    assert [process.returncode for process in ranks] == [143, 143], outs
+    stop_one_rank(root, **settings)
     run_on(root, 2, **settings)
     resumed = weights(root)
     (root / "train").rename(root / "interrupted")
@@ -87,3 +96,49 @@ def test_a_step_with_nothing_to_learn_still_sums_gradients(root: Path) -> None:
     loop = make_loop(root)
     taken = loop.take_step([], [])
     assert float(taken.norm) == 0.0 and taken.sums.sum() == 0
+
+
+TWO = """
+import os, sys, time
+from pathlib import Path
+from runner.protocol.errors import Interrupted
+from runner.protocol.status import StatusWriter
+from runner.train.features import open_features
+from runner.train.loop import Loop
+from runner.train.ranks import Ranks
+from runner.train.setup import prepare
+from tests.train import tiny
+
+ranks = Ranks.join("cpu")
+config = tiny.config(Path(sys.argv[1]), packs_per_step=2, time_budget_s=100.0, epochs=50.0)
+source, captured = open_features(config)
+loop = Loop(prepare(config, source, len(captured.indices), ranks), StatusWriter(None))
+"""
+CLOCKS = """
+loop.trained_s = lambda: 10.0 * (1 + ranks.rank)  # of one started later than the other
+reader = loop.session.reader.packs([[0], [1]])
+print("lr", loop.take_step([next(reader)], [[0]]).lr)
+ranks.leave()
+"""
+SAVING = """
+save = loop.session.checkpoints.save
+loop.session.checkpoints.save = lambda *given: (time.sleep(1), save(*given))
+loop.stopped_by = "SIGTERM"
+try:
+    loop.run()
+except Interrupted:
+    print("saved", loop.session.checkpoints.steps())
+ranks.leave()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("then", "word"), [(CLOCKS, "lr"), (SAVING, "saved")], ids=["clocks", "saving"])
+def test_ranks_agree(root: Path, then: str, word: str) -> None:
+    """On the learning rate although their clocks differ, or weights would drift apart; and nobody ends before the
+    first has saved: torchrun would kill it soon after."""
+    ranks = start_ranks([sys.executable, "-c", TWO + then, str(root)], 2)
+    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    assert [process.returncode for process in ranks] == [0, 0], outs
+    told = [[line for line in out.splitlines() if line.startswith(word)] for out in outs]
+    assert told[0] == told[1] and told[0] and told[0] != ["saved []"]
