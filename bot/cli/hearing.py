@@ -63,16 +63,18 @@ class Hearing:
 
     def _catch_up(self, cut: int) -> None:
         for attempt in range(1_000_000):
-            since = self._store.cursor(CURSOR)
             try:
+                since = self._store.cursor(CURSOR)
                 events = list(self._missed(since)) if since is not None else []
+                for event in events:
+                    self._receive(event)
                 break
             except ChatUnavailable as error:
                 log.warning("catching up: %s", error)
-                if self._stop.wait(AGAIN_S[min(attempt, len(AGAIN_S) - 1)]) or cut != self._cut:
-                    return
-        for event in events:
-            self._receive(event)
+            except Exception:  # a database that is away, say: the gap stays open until it was read
+                log.exception("catching up")
+            if self._stop.wait(AGAIN_S[min(attempt, len(AGAIN_S) - 1)]) or cut != self._cut:
+                return
         said = [event.ts for event in events if event.kind == "message"]
         with self._lock:
             self._newest = max(self._newest, *said, since or f"{time.time():.6f}", key=float)

@@ -64,16 +64,20 @@ class Engine:
             loop.start()
 
     def stop(self) -> None:
-        """Let go of everything; attempts live on. What hangs on a host or on the chat is left behind."""
+        """Let go of everything; attempts live on. What hangs on a host or on the chat is left behind.
+
+        The lease is dropped once nothing of this bot acts any more; else it ends with the process, or by its time.
+        """
         self._stop.set()
         self._wake_up()
         for loop in self._loops:
             if loop.is_alive():  # none is where the lease could not be had
                 loop.join(STOP_S / 4)
         closed = [part.close(STOP_S / 4) for part in (self._inbox, self._launches, self.polls)]
-        if not all(closed):
+        if all(closed) and not any(loop.is_alive() for loop in self._loops):
+            self.desk.store.drop_lease(self._holder)
+        else:
             log.warning("stopped while calls were under way; the next start takes them up again")
-        self.desk.store.drop_lease(self._holder)
 
     def receive(self, event: InboundEvent) -> None:
         """Store an event, before it is acknowledged; a repeat is dropped."""

@@ -40,6 +40,8 @@ class Inbox:
         for event_id, body in pending:
             event = InboundEvent(**body)
             keys = self._keys.get(event_id)
+            if keys is None and self._orders.is_early(event):
+                continue
             if keys is None:
                 keys = self._keys[event_id] = self._orders.runs_of(event_id, event)
             free = taken.isdisjoint(keys)

@@ -1,10 +1,11 @@
 """One event, from what was said to what is stored."""
 
 import logging
+from datetime import timedelta
 
 from bot.core.cards import Card, escape, say
 from bot.core.clicks import parse_click
-from bot.core.effects import ASKED, DONE, REFUSED
+from bot.core.effects import ASKED, DONE, REFUSED, Post
 from bot.core.inbound import InboundEvent
 from bot.core.model import Phase, Run
 from bot.core.reading.intent import Intent, Kind
@@ -23,6 +24,7 @@ from bot.service.roles import who_may
 from bot.service.upkeep import Upkeep
 
 log = logging.getLogger(__name__)
+_OPENING = timedelta(seconds=60)  # how long the answer to a post may take, with one more try
 _UNASKED = (Kind.STATUS, Kind.IGNORE, Kind.HOLD, Kind.START)  # the machine is not asked for these
 
 
@@ -47,6 +49,15 @@ class Orders:
         intents = read(event.text, moment_of(self._desk, event, None, allowed=True))
         named = {run for i in intents for run in (i.run if isinstance(i.run, tuple) else (i.run,)) if run}
         return frozenset(named) or alone
+
+    def is_early(self, event: InboundEvent) -> bool:
+        """Whether it may belong to a thread that the chat has opened just now, so that its ts is not known here yet."""
+        desk = self._desk
+        fresh = event.thread_ts and desk.clock.now() - event.at < _OPENING
+        if event.kind == "click" or not fresh or thread_of(desk, event) is not None:
+            return False
+        opening = [s for s in desk.store.pending_effects() if isinstance(s.effect, Post) and s.effect.parent]
+        return any(stored.begun and desk.store.run(stored.run).channel == event.channel for stored in opening)
 
     def handle(self, event_id: int, event: InboundEvent) -> None:
         """Read, check, act, answer; in the end the event is marked as handled."""

@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bot.adapters.store import open_store
 from bot.service.engine import LEASE_S, LeaseLost
 from bot.service.holder import this_process
-from tests.scenario.room import Room
+from tests.scenario.room import BOT, Room
 
 SAY_WHO = "from bot.service.holder import this_process; print(this_process(), flush=True); input()"
 
@@ -46,3 +48,14 @@ def test_a_bot_that_may_live_keeps_its_lease(room: Room, holder: str) -> None:
     with pytest.raises(LeaseLost, match="pid"):
         room.up()
     room.store.drop_lease(holder)
+
+
+def test_a_bot_that_still_talks_when_it_is_stopped_keeps_its_lease(room: Room) -> None:
+    room.chat.hang = threading.Event()
+    room.tell(f"<@{BOT}> start eagle", run=None)
+    room.until(lambda: any(s.begun for s in room.store.pending_effects()) or None, "it is being said")
+    room.down()
+    store = open_store(room.url)
+    assert store.take_lease("another", time.time(), LEASE_S) == "test"
+    room.chat.hang.set()
+    store.close()

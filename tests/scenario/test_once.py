@@ -1,5 +1,7 @@
 """However often something is said, by whomever, wherever: it happens once, and each is answered."""
 
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.model import Phase
+from bot.core.stored import Posted
 from tests.scenario.chat import text
 from tests.scenario.room import ADA, BEN, BOT, Room
 
@@ -168,3 +171,26 @@ def test_two_gates_in_one_channel_are_passed_apart(room: Room) -> None:
     assert "r1-vocab-1" not in room.box.works()
     room.tell("extraction done, continue", run="r1")
     room.until_phase("running", "r1")
+
+
+def test_a_reply_in_a_thread_that_is_not_known_yet_waits_until_it_is(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    add_post, shown = room.store.add_post, threading.Event()
+
+    def late(posted: Posted) -> None:  # the chat shows the card, its answer is still on the way
+        if posted.key == "r1/status":
+            shown.wait(10)
+        add_post(posted)
+
+    room.store.add_post = late  # type: ignore[method-assign]
+    try:
+        assert room.tell(f"<@{BOT}> start eagle", run=None) == "done: planned r1"
+        card = room.until(lambda: next((s for s in room.chat.said if s.key == "r1/status"), None), "it is shown")
+        event = room.say("go", thread=card.ts)
+        time.sleep(0.7)
+        assert room.store.event_outcome(event.claim_key) is None, "not ignored as somebody else's thread"
+        shown.set()
+        assert room.outcome(event).startswith("done: advance")
+    finally:
+        shown.set()
+        room.down()

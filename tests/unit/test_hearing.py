@@ -79,6 +79,25 @@ def test_a_catch_up_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     assert ear.asked == ["100.0"] * 3 and ear.stored == ["200.0"] and ear.kept[CURSOR] == "200.0"
 
 
+def test_a_database_that_is_away_during_the_catch_up_leaves_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hearing, "AGAIN_S", (0.01,))
+    ear = Ear("100.0")
+    ear.answers = [[said("200.0"), said("300.0")]] * 2
+    ear.may_answer.set()
+    away = iter([None, OSError("the database is away")])
+
+    def store(event: InboundEvent) -> None:
+        if error := next(away, None):
+            raise error
+        ear.stored.append(event.ts)
+
+    ear.hearing = Hearing(ear.kept, store, ear._missed)
+    ear.hearing.cut_off()
+    ear.hearing.connected()
+    ear.finish()
+    assert ear.stored == ["200.0", "200.0", "300.0"] and ear.kept[CURSOR] == "300.0"  # repeats are told by their keys
+
+
 def test_a_second_cut_during_the_catch_up_keeps_the_cursor() -> None:
     ear = Ear("100.0")
     ear.answers = [[said("200.0")], [said("200.0"), said("400.0")]]
