@@ -35,7 +35,9 @@ _ASKING_NOT = frozenset(
     for verb in ("is", "are", "ca", "should", "could", "wo", "would", "does", "did", "has", "have")
     for tail in ("n't", "nt")
 )
-_ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
+_REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
+_NEGATIVE = frozenset({"not", "nicht", "pas", "не"})
+ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
 _ENDS = (",", ";", ".", "!", "?", "(", ")", '"', "\n", ">", "=>", "->", "/", "[", "]", "{", "}", "|")
 
 
@@ -88,6 +90,11 @@ class Clause:
         """The run ids named, in order."""
         return list(dict.fromkeys(str(item.value) for item in self.items if item.has(Tag.RUN) and item.value))
 
+    def addressed(self) -> list[str]:
+        """The run ids the order is for: what stands behind a condition or "same as" is only spoken of."""
+        bound = next((at for at, item in enumerate(self.items) if item.has(Tag.CONDITION, Tag.SAME)), len(self.items))
+        return list(dict.fromkeys(str(item.value) for item in self.items[:bound] if item.has(Tag.RUN) and item.value))
+
     def stages(self) -> list[str]:
         """The stages named, in order."""
         return list(dict.fromkeys(str(item.value) for item in self.rest() if item.has(Tag.STAGE)))
@@ -119,6 +126,11 @@ def split_clauses(items: Sequence[Item]) -> list[Clause]:
             if item.is_mark('"'):
                 quote_open = not quote_open
             line += item.is_mark("\n")
+        elif _excepts(items, at, current):
+            close(False, speech)
+            current = [item] if item.has(Tag.NOT) else []
+        elif item.text in _REASONS and any(each.has(*ORDER_TAGS) for each in current):
+            close(False, speech)
         elif item.has(Tag.AND) and _starts_order(items, at + 1) and current:
             close(False, speech)
             current = [item]
@@ -168,6 +180,13 @@ def _number_follows(items: Sequence[Item], at: int) -> bool:
 
 def _is_speaker(current: Sequence[Item]) -> bool:
     return len(current) == 1 and current[0].has(Tag.UNKNOWN, Tag.PERSON, Tag.SUBJECT, Tag.REPORT)
+
+
+def _excepts(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
+    """ "continue r12 (but|and) not r14": what is not meant is a thought of its own."""
+    behind = at + 1 if items[at].has(Tag.AND, Tag.BUT) else at
+    follows = behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].has(Tag.RUN)
+    return follows and any(item.has(Tag.RUN) for item in current)
 
 
 def _starts_order(items: Sequence[Item], at: int) -> bool:
@@ -267,6 +286,9 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
         opening = opening and item.has(*_OPENERS, Tag.MARK)
         if item.has(Tag.BUT):
             negated = False  # "not perfect but continue": what was negated is said before it
+        elif item.has(Tag.HOLD) and tag is Tag.HOLD and not _NEGATIVE.isdisjoint(item.text.split()):
+            acts.append(Act(tag=tag, at=at, negated=negated, guessed=item.guessed, text=item.text))
+            negated = True  # "noch nicht starten", "not yet start"
         elif item.has(Tag.NOT) and not rhetorical(items, at):
             follows_order = bool(acts) and at == acts[-1].at + 1
             if follows_order:
@@ -288,7 +310,7 @@ def rhetorical(items: Sequence[Item], at: int) -> bool:
     opens = all(item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.BUT) for item in items[:at])
     after = items[at + 1] if at + 1 < len(items) else None
     return (
-        opens and items[at].text in _ASKING_NOT and after is not None and (after.text in _ASKED or after.has(Tag.STAGE))
+        opens and items[at].text in _ASKING_NOT and after is not None and (after.text in ASKED or after.has(Tag.STAGE))
     )
 
 

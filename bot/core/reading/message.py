@@ -7,22 +7,27 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, rhetorical, split_clauses
+from bot.core.reading.accounts import accounts
+from bot.core.reading.binding import bind
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, split_clauses
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
 from bot.core.reading.names import Names
 from bot.core.reading.normalise import Cleaned
+from bot.core.reading.questions import asks
 from bot.core.reading.settings import Setting
 from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 from bot.core.reading.views import VIEWS
 
+_COUNTED = (Tag.NOUN, Tag.CHECK, Tag.NUMBER, Tag.AUX, Tag.REVIEW, Tag.GOOD)
 _RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
+_REFUSING = (Tag.NOT, Tag.RUN, Tag.AND, Tag.POLITE, Tag.MARK, Tag.STAGE, Tag.GLUE, Tag.NOW, Tag.FILL)
+_FACEPALM = frozenset({"🤦", "facepalm", "face_palm"})
 _LOOKING = frozenset({"checking", "looking"})
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _COMPARES = ("<", ">", "=", "==", "=>")
-_INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class Message:
         """Every run id that is named."""
         return tuple(dict.fromkeys(run for clause in self.clauses for run in clause.runs()))
 
+    @cached_property
+    def addressed(self) -> tuple[str, ...]:
+        """The runs it is said to; every one that is named, where all stand behind a condition."""
+        return tuple(dict.fromkeys(run for clause in self.clauses for run in clause.addressed())) or self.runs
+
     @property
     def asked(self) -> bool:
         """Whether a question mark stands anywhere, or a clause has the form of a question."""
@@ -110,7 +120,7 @@ class Message:
     @cached_property
     def objections(self) -> tuple[str, ...]:
         """Everything in the whole message that keeps an order from being carried out; codes of `why`."""
-        return tuple(dict.fromkeys(code for code, present in _objections(self.whole) if present))
+        return tuple(dict.fromkeys(code for code, present in _objections(self.whole, self) if present))
 
 
 def parse(cleaned: Cleaned, names: Names) -> Message:
@@ -118,7 +128,7 @@ def parse(cleaned: Cleaned, names: Names) -> Message:
     tokens = tokenise(cleaned.text, names.whole)
     if len(tokens) >= MAX_TOKENS:
         cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    items = _bare_view(_without_ornament(classify_tokens(tokens, names)))
+    items = _bare_view(_without_ornament(bind(classify_tokens(tokens, names))))
     return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
 
 
@@ -162,19 +172,7 @@ def _without_ornament(items: list[Item]) -> list[Item]:
     return [item for item in items if not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY)))]
 
 
-def asks(clause: Clause) -> bool:
-    """Whether a clause has the form of a question: it opens with who/why, "should we", or "is it"."""
-    skip = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.RUN, Tag.BUT, Tag.PRAISE)
-    first = next((item for item in clause.items if not item.has(*skip, Tag.MARK) or item.has(Tag.MODAL)), None)
-    return first is not None and (
-        first.has(Tag.WH, Tag.MODAL)
-        or any(item.text in ("吗", "么", "か", "ですか", "ますか") for item in clause.items)
-        or first.text in _INVERTED
-        or any(rhetorical(clause.items, at) for at, item in enumerate(clause.items[:4]) if item.has(Tag.NOT))
-    )
-
-
-def _objections(message: Message) -> Iterable[tuple[str, bool]]:
+def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
     cleaned = message.cleaned
     yield "too_long", cleaned.truncated
     yield "disguised", cleaned.disguised
@@ -182,14 +180,14 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "question", message.asked or message.has(Tag.WH, Tag.MODAL)
     yield "reported", _half_quoted(message) or _told(message)
     yield "reported", message.has(Tag.REPORT)
-    yield "mixed_polarity", message.named(Tag.NOT) or message.has(Tag.NO)
+    yield "mixed_polarity", any(_negates(clause) for clause in message.clauses if not _of_others(clause, part))
     yield "timed", message.has(Tag.TIME, Tag.LATER) or _clock(message)
     yield "conditional", message.has(Tag.CONDITION, Tag.BEFORE) or _milestone(message) or message.bounded
-    yield "hedge", message.has(Tag.HEDGE, Tag.DOUBT)
+    yield "hedge", message.has(Tag.HEDGE) or _doubts(message)
     yield "joke", message.has(Tag.JOKE)
     yield "hype", any(item.has(Tag.HYPE) and item.value != "emoji" for item in message.items)
     yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
-    yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
+    yield "unclear_reference", _has_beside(message, Tag.SAME, Tag.WHICH)
     yield "unclear", message.named(Tag.PERSON)
     yield "unclear", any(_partial(clause) for clause in message.clauses) and bool(message.find(*GO_TAGS))
     yield "mixed_polarity", _against_emoji(message)
@@ -198,7 +196,36 @@ def _objections(message: Message) -> Iterable[tuple[str, bool]]:
     yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
     yield "unclear", _contradicts_itself(message)
     yield "precondition", (message.has(Tag.BUT) and not _but_sets(message)) or _still_at_it(message)
-    yield "unclear", not all(understood(clause) for clause in message.clauses)
+    yield "unclear", not all(_clear(clause, message) or _of_others(clause, part) for clause in message.clauses)
+
+
+def _clear(clause: Clause, message: Message) -> bool:
+    return understood(clause) or accounts(clause, message.acts)
+
+
+def _has_beside(message: Message, *tags: Tag) -> bool:
+    """Whether such a word stands anywhere but in what only tells why ("oom was from the other job")."""
+    return any(clause.has(*tags) and not accounts(clause, message.acts) for clause in message.clauses)
+
+
+def _negates(clause: Clause) -> bool:
+    return any(item.has(Tag.NOT) for item in clause.items) or clause.has(Tag.NO)
+
+
+def _of_others(clause: Clause, part: Message) -> bool:
+    """ "start r14, not r12", "don't start r12; start r14": a negation that plainly binds to another run."""
+    if clause in part.clauses or not clause.addressed():
+        return False
+    ordered = {act.at for act in clause.acts if act.negated}
+    said = [item for at, item in enumerate(clause.items) if at not in ordered]
+    return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) for item in said)
+
+
+def _doubts(message: Message) -> bool:
+    """A mocking emoji; other than a hand to the face beside a mistake that is to be ended."""
+    doubts = [item for item in message.items if item.has(Tag.DOUBT)]
+    owned = message.has(Tag.BAD, Tag.MISTAKE) and message.find(*END_TAGS) and not message.find(*GO_TAGS)
+    return bool(doubts) and not (owned and all(item.text in _FACEPALM for item in doubts))
 
 
 def _other_orders(message: Message) -> bool:
@@ -212,7 +239,7 @@ def _many(message: Message) -> bool:
     assessed = [clause for clause in message.clauses if clause.has(Tag.GOOD, Tag.DONE) and not clause.acts]
     items = [item for clause in message.clauses if clause not in assessed for item in clause.items]
     for item, after in itertools.zip_longest(items, items[1:]):
-        counts = after is not None and after.has(Tag.NOUN, Tag.CHECK, Tag.NUMBER) and after.text not in _RUNS
+        counts = after is not None and after.has(*_COUNTED) and after.text not in _RUNS
         if item.has(Tag.BULK, Tag.BOTH) and not counts:
             return True
     return False
@@ -234,7 +261,8 @@ def _partial(clause: Clause) -> bool:
     if clause.tells_what_was_read:
         return False
     one = any(first.text == "one" and second.has(Tag.NOUN) for first, second in _pairs(clause.items))
-    limited = clause.has(Tag.ONLY) and clause.has(Tag.NOUN, Tag.NUMBER) and not clause.acts
+    counted = clause.has(Tag.NUMBER) or (clause.has(Tag.NOUN) and not clause.has(Tag.BAD))
+    limited = clause.has(Tag.ONLY) and counted and not clause.acts
     return one or limited or any(item.has(Tag.PART) for item in clause.items)
 
 

@@ -10,7 +10,7 @@ VIEWS: dict[str, str] = {
         |what happened|what's the status|overview|summary|summarize|recap|stat|sitrep|how's it looking
         |how does it look|results|result|show results|report|refresh|status report|show status|poll|ping
         |what are you doing|what are you up to|what do you do
-        |how did it go|health|reconnect|check again|poll now|try to reach
+        |how did it go|health|sign of life|signs of life|reconnect|check again|poll now|try to reach
     """,
     "eta": """
         eta|e t a|time left|how long left|how long|how much longer|time remaining|remaining time

@@ -6,14 +6,18 @@ CONTENT: dict[Tag, str] = {
     Tag.DONE: """
         done|finished|complete|completed|over|ready|ended|through|all done|is done|wrapped up|succeeded
         |passed|through with|fully done|done now|done already|at 100 %|100%|at 100%|doen|dne|finsihed
-        |landed
+        |landed|is finish|are finish|has finish|have finish
     """,
     Tag.GOOD: """
         good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
         |acceptable|as expected|expected|normal|green|stable|decent|satisfied|happy|clear|all good
         |all fine|all ok|all green|all right|all set|in order|legit|happy with|sound|sensible|looks good
         |match|matches|matching|agree with|add up|adds up|checks out|check out|present|accounted for|in place
-        |look good|looks fine|looks ok|looks great|look fine|look great|proven
+        |look good|looks fine|looks ok|looks great|look fine|look great|proven|look right|looks right|is right
+        |are right|saved|written|uploaded|synced|passed|passing|nicely|smoothly|cleanly|properly|correctly
+        |successfully|flawlessly|read well|reads well|went well|works|worked|works well|promising|converged
+        |converging|improving|spot on|on track|usable|readable|coherent|sufficient|identical|finite|resolved
+        |fixed|sorted out|cleaned|cleaned up|freed|freed up|back to normal|back online
     """,
     Tag.BAD: """
         broken|wrong|garbage|bad|weird|off|odd|corrupt|corrupted|truncated|incomplete|missing|strange
@@ -23,7 +27,12 @@ CONTENT: dict[Tag, str] = {
         |not working|not decreasing|not going down|going up|flat|plateaued|overfitting|wasted|useless
         |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
         |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
-        |not finite|nonfinite|unusable|regressed
+        |not finite|nonfinite|unusable|regressed|hangs|leaking|leaks|fishy|sketchy|questionable|iffy|shady|dubious
+        |sus|ugly|nasty|poor|mediocre|blank|noisy|jumpy|unstable|degenerate|degraded|degrading|mangled|scrambled
+        |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
+        |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
+        |collapsed|collapsing|spike|spikes|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
+        |overheating|overheated|disconnected|flaky|interrupted|preempted|evicted|rebooted|segfault|segfaulted
     """,
     Tag.NAN: "nan|nans|inf|infinite",
     Tag.CHECK: """
@@ -63,7 +72,7 @@ CONTENT: dict[Tag, str] = {
     Tag.MISTAKE: """
         oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
         |by mistake|mistake|didn't mean to|did not mean to|mistyped|misclick|misclicked|never mind
-        |nevermind|nvm|sorry|accident|accidentally|scratch that|disregard|oh no|oh shit|shit|fuck|argh
+        |nevermind|nvm|sorry|accident|accidentally|forgot|forgot to|scratch that|disregard|oh no|oh shit|shit|fuck|argh
         |typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another|meant the other
     """,
     Tag.BULK: """
@@ -104,6 +113,12 @@ CONTENT: dict[Tag, str] = {
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
         |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
+        |template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting|encoding|mask|masks
+        |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
+        |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
+        |parquet|safetensors|metadata|layers|layer|embeddings|dashboard|wandb|tensorboard|node|nodes|network
+        |driver|drivers|cluster|bucket|storage|mount|nfs|cuda|nccl|kernel|container|environment|quota|ram|cpu
+        |power|engine|cache|directory|folder|path|base model|learning curve
     """,
     Tag.PART: "some|several|most|mostly|many|few|couple",
     Tag.GLUE: """
@@ -115,8 +130,8 @@ CONTENT: dict[Tag, str] = {
         |where it stopped|from where it stopped|where it left off|from where it left off|from there
     """,
     Tag.FILL: """
-        yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|mine
-        |something|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
+        yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|cuz|coz|due to|mine
+        |something|anything|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
         |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
     """,
     Tag.STATE: """
@@ -131,7 +146,7 @@ CONTENT: dict[Tag, str] = {
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",
     Tag.ONLY: "only|just|simply|merely",
-    Tag.AGAIN: "again|once more|one more time|anew|another go|another try|second time|re",
+    Tag.AGAIN: "again|once more|once again|one more try|one more attempt|another attempt|one more go|one last try|one more time|anew|another go|another try|second time|re",
     Tag.PAST: """
         continued|continues|continuing|proceeded|proceeds|proceeding|started|starts|starting|launched
         |launches|launching|going|goes|went|gone|stopped|stops|stopping|cancelled|canceled|cancels

@@ -37,7 +37,7 @@ MOODS: dict[Tag, str] = {
         if|when|once|unless|until|till|as soon as|after|provided|providing|assuming|in case|whenever
         |as long as|so long as|depending|depends|given that|on condition|only if|iff|while|should it
         |subject to|if and when|suppose|otherwise|or else|pending|conditional|conditionally|upon
-        |by the time|finish|finish it|finish this|finish the
+        |by the time|permitting|provided that|finish|finish it|finish this|finish the
     """,
     Tag.BEFORE: "before|prior to|b4|ahead of",
     Tag.FIRST: "first|1st|the first|first one|the first one|former|the former|beforehand",
@@ -60,7 +60,7 @@ MOODS: dict[Tag, str] = {
         said|says|say|told|tells|tell|asked|asks|ask|according to|quote|quoted|quoting|wrote|writes
         |write|mentioned|claims|claimed|saying|telling|type|typed|reply|replied|heard|word|words|command
         |message|button|called|named|means|meant|mean|translated|reads|text|e.g.|example|suggested
-        |suggests|recommends|recommended|insisted|announced
+        |suggests|thinks|believes|reckons|allegedly|pretends|recommends|recommended|insisted|announced
     """,
     Tag.JOKE: """
         lol|lmao|rofl|haha|hahaha|hehe|jk|kidding|just kidding|joking|joke|yeah right|as if|sarcasm|/s
@@ -77,11 +77,12 @@ MOODS: dict[Tag, str] = {
         without me|ship it|make it so|full steam ahead|fire away|green light|greenlight|green lit|engage
         |all systems go|make it happen|have at it|knock yourself out|be my guest|all yours|your call
         |up to you|you decide|as you wish|as you like|by all means|whatever you think|onwards|onward
-        |roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
+        |off to|off we go|ship|roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
         |ready when you are|cont|contd|next|next please|next up|and next
     """,
     Tag.WH: """
         what|what's|whats|who|who's|whos|whose|why|how|how's|hows|where|where's|when is|when will
+        |any idea when|any clue when|do you know when|you know when|wonder when|any idea how long
         |when did|when does|when was|when's|when are|when do|how come|wtf|wat|since when|which|which one
     """,
     Tag.MODAL: """
@@ -90,7 +91,7 @@ MOODS: dict[Tag, str] = {
     """,
     Tag.AUX: """
         is|it's|are|was|were|has|had|be|been|being|does|did|will|it'll|he's|she's|that's|thats|there's
-        |there is|we're|they're|'s
+        |there is|we're|they're|'s|went down|came down|goes down|dropped|stayed|turned out|came out
     """,
     Tag.SUBJECT: """
         i|we|he|she|they|i'm|im|i'll|i've|ive|i'd rather|we'll|we've|he'll|she'll|they'll|you|you'll

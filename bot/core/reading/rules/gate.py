@@ -80,7 +80,8 @@ def lift_hold(moment: Moment) -> Answer:
     """ "resume" on hold: back to waiting, or start now? Elsewhere at a gate nothing was paused."""
     if not any(act.tag is Tag.RESUME for act in moment.go):
         return None
-    if moment.run.phase is Phase.BLOCKED:
+    starts = any(act.tag not in {Tag.RESUME} | BARE_TAGS for act in moment.go)
+    if moment.run.phase is Phase.BLOCKED or (moment.run.phase is Phase.HELD and starts):  # "unhold and go"
         return None
     return ask("lift_hold_or_start" if moment.run.phase is Phase.HELD else "unclear", moment, "ADVANCE")
 
@@ -210,6 +211,8 @@ def remark(moment: Moment) -> Answer:
         return ask("idiom", moment, "ADVANCE")
     if message.claims:
         return ask("claim_without_order", moment, "ADVANCE")
+    if message.only(*_FACTS) and message.named(Tag.NUMBER) and message.has(Tag.BULK, Tag.BOTH):
+        return ask("claim_without_order", moment, "ADVANCE")  # "all 9000 samples are there, exit 0"
     if message.has(Tag.WHICH, Tag.SAME, Tag.AGAIN) and len(message.words) <= 4:
         return ask("unclear_reference", moment, "ADVANCE")
     if message.only(Tag.STAGE, Tag.TO, Tag.POLITE, Tag.NOW, Tag.GLUE, Tag.FILL) and message.named(Tag.STAGE):
@@ -219,6 +222,12 @@ def remark(moment: Moment) -> Answer:
     ) and _approving(moment):
         return ask("filler", moment, "ADVANCE") if moment.context.card_is_last else ignore("nothing_said")
     return None
+
+
+_FACTS = (
+    Tag.BULK, Tag.BOTH, Tag.NUMBER, Tag.NOUN, Tag.AUX, Tag.FILL, Tag.ARTICLE, Tag.GLUE, Tag.IN, Tag.POLITE, Tag.AND,
+    Tag.FILLER, Tag.NOW,
+)  # fmt: skip
 
 
 def _approving(moment: Moment) -> bool:

@@ -168,6 +168,8 @@ def claim_or_order_too_early(moment: Moment) -> Answer:
         return None
     if not moment.go and message.named(Tag.UNKNOWN, Tag.TIME, Tag.SUBJECT):
         return None
+    if moment.go and not done and message.has(Tag.WAIVE) and run.phase is not Phase.UNKNOWN:
+        return ask("waiver_needed", moment, "ADVANCE")
     if all(act.tag in BARE_TAGS for act in moment.go) and not done:
         return ignore("nothing_said") if not moment.context.card_is_last else ask("not_waiting", moment)
     if not done and is_stray(moment):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.core.reading.clauses import BARE_TAGS, Clause
-from bot.core.reading.message import asks
+from bot.core.reading.questions import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.tags import Tag
@@ -73,6 +73,9 @@ def _leads(clause: Clause) -> bool:
     return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
 
 
+_LEFT = ("leave it", "let it be")
+
+
 def stop_or_later(moment: Moment) -> Answer:
     """Nothing runs at a gate, so "stop" means: don't start. "later" and "tomorrow" mean the same."""
     message = moment.message
@@ -81,6 +84,8 @@ def stop_or_later(moment: Moment) -> Answer:
     stops = [act for act in message.find(Tag.STOP) if not act.negated]
     strange = message.named(Tag.UNKNOWN)
     if stops and (not strange or any(_leads(clause) for clause in message.clauses)):
+        return hold(moment)
+    if any(item.has(Tag.KEEP) and item.text.startswith(_LEFT) for item in message.items) and not strange:
         return hold(moment)
     if message.has(Tag.NEED) and not message.named(Tag.VIEW) and (message.has(Tag.TIME, Tag.CONDITION)):
         return hold(moment)

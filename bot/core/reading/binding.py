@@ -1,0 +1,71 @@
+"""Words that mean something else beside their neighbour: "no errors", "has enough disk", "looks clean", "great run"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from bot.core.reading.items import Item
+from bot.core.reading.tags import Tag
+
+_HAVING = frozenset({"has", "have", "had", "with", "got", "there is", "there's", "is there", "gets"})
+_PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
+
+
+def bind(items: list[Item]) -> list[Item]:
+    """The items, each read beside its neighbours."""
+    out: list[Item] = []
+    for at, item in enumerate(items):
+        if out and out[-1].text in ("no", "nothing") and item.has(Tag.BAD, Tag.NAN) and not item.guessed:
+            out[-1] = Item(frozenset({Tag.BOUND}), f"{out[-1].text} {item.text}")
+            continue
+        after = items[at + 1] if at + 1 < len(items) else None
+        for applies, tags in _RULES:
+            if applies(out, item, after):
+                item = replace(item, tags=tags(item.tags))
+        out.append(item)
+    return out
+
+
+def _had(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "if box1 has enough disk": there is enough of something, other than "that's enough"."""
+    return item.text == "enough" and bool(before) and before[-1].text in _HAVING
+
+
+def _found_clean(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "samples look clean": a verdict, other than "start clean"."""
+    return item.text == "clean" and _last_said(before, Tag.FILL, Tag.BULK, Tag.BOTH).has(Tag.AUX, Tag.REVIEW)
+
+
+def _named_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "extract is finish": the stage is spoken of, not ordered."""
+    return item.has(Tag.STAGE) and item.has(Tag.DO_STAGE) and after is not None and after.has(Tag.AUX)
+
+
+def _praised(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "great run": a noun behind praise, with nothing behind it that could be begun."""
+    ends = after is None or after.has(Tag.MARK)
+    return ends and item.has(Tag.NOUN) and item.has(Tag.BEGIN) and bool(before) and before[-1].has(Tag.PRAISE)
+
+
+def _thanked_for(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "thanks for the update": what was given already is not asked for."""
+    if not item.has(Tag.VIEW):
+        return False
+    said = [each for each in before if not each.has(Tag.ARTICLE, Tag.MY, Tag.FILL) or each.text == "for"]
+    return len(said) > 1 and said[-1].text == "for" and said[-2].has(Tag.POLITE)
+
+
+def _last_said(before: Sequence[Item], *passed: Tag) -> Item:
+    return next((each for each in reversed(before) if not each.has(*passed)), Item(frozenset(), ""))
+
+
+_Applies = Callable[[Sequence[Item], Item, Item | None], bool]
+_Retag = Callable[[frozenset[Tag]], frozenset[Tag]]
+_RULES: tuple[tuple[_Applies, _Retag], ...] = (
+    (_had, lambda tags: frozenset({Tag.FILL})),
+    (_found_clean, lambda tags: frozenset({Tag.GOOD})),
+    (_named_stage, lambda tags: tags - _PLAIN_ORDER),
+    (_praised, lambda tags: tags - _PLAIN_ORDER),
+    (_thanked_for, lambda tags: frozenset({Tag.FILL})),
+)
