@@ -28,10 +28,24 @@ _REASON = _THINGS | _JOINING | {
     Tag.SUBJECT, Tag.BAD, Tag.NAN, Tag.GOOD, Tag.DONE, Tag.PAST, Tag.STATE, Tag.NEED, Tag.SET, Tag.SHOW, Tag.WHICH,
     Tag.REVIEW, Tag.MISTAKE, Tag.RELATIVE, Tag.MORE, Tag.FILLER,
 }  # fmt: skip
-_HEAD = _THINGS | {Tag.ARTICLE, Tag.MY, Tag.FILL, Tag.AND, Tag.SHOW, Tag.NUMBER, Tag.BULK, Tag.BOTH, Tag.FILLER, Tag.MARK}
+_HEAD = _THINGS | {
+    Tag.ARTICLE,
+    Tag.MY,
+    Tag.FILL,
+    Tag.AND,
+    Tag.SHOW,
+    Tag.NUMBER,
+    Tag.BULK,
+    Tag.BOTH,
+    Tag.FILLER,
+    Tag.MARK,
+}
 _VERDICT = frozenset({Tag.GOOD, Tag.PRAISE, Tag.DONE})
 _TAIL = _VERDICT | _JOINING | {Tag.REVIEW, Tag.FILLER, Tag.STATE, Tag.NOUN, Tag.STAGE}
 _READY = frozenset({"free", "idle", "available", "reachable", "online", "healthy", "alive", "responding"})
+_FELL = frozenset({"went down", "came down", "goes down", "dropped"})
+_TURNED = _FELL | {"went", "stayed", "turned out", "came out"}
+_SMALLER = frozenset({"loss", "perplexity"})  # the less, the better
 _FUTURE = frozenset({"will", "it'll", "i'll", "we'll", "he'll", "she'll", "they'll", "you'll", "be"})
 
 
@@ -75,19 +89,23 @@ def _is_past(items: Sequence[Item]) -> bool:
         return False
     first = items[0]
     after = items[1] if len(items) > 1 else None
-    errand = first.has(Tag.UNKNOWN, Tag.SET, Tag.SHOW, Tag.RELATIVE) and not first.text.endswith("ed")
-    return not (errand and after is not None and after.has(Tag.ARTICLE, Tag.MY, Tag.GLUE, Tag.NOUN, Tag.STAGE, Tag.HOST))
+    errand = first.has(Tag.UNKNOWN, Tag.SET, Tag.SHOW, Tag.RELATIVE, Tag.GOOD) and not first.text.endswith("ed")
+    return not (
+        errand and after is not None and after.has(Tag.ARTICLE, Tag.MY, Tag.GLUE, Tag.NOUN, Tag.STAGE, Tag.HOST)
+    )
 
 
 def _assesses(items: Sequence[Item]) -> bool:
     """ "final loss is fine", "the chat template looks right", "gpus are free": a thing, and a verdict on it."""
-    at = next((i for i, item in enumerate(items) if item.has(Tag.AUX, Tag.REVIEW, *_VERDICT, Tag.STATE)), None)
+    at = next((i for i, item in enumerate(items) if _says(item)), None)
     if at is None:
         return False
     head, tail = items[:at], items[at:]
     strange = sum(item.has(Tag.UNKNOWN) for item in head)
-    things = any(item.has(*_THINGS) for item in head)
-    verdict = any(item.tags & _VERDICT or item.text in _READY for item in tail)
+    things = bool(head) and head[-1].has(*_THINGS)
+    verdict = any(item.tags & _VERDICT or item.text in _READY for item in tail) or (
+        tail[0].text in _FELL and any(item.value in _SMALLER for item in head)
+    )
     doubtful = any(item.has(Tag.STATE) and item.text not in _READY for item in tail)
     return (
         things
@@ -95,5 +113,9 @@ def _assesses(items: Sequence[Item]) -> bool:
         and not doubtful
         and strange <= _ASSESSED
         and all(item.has(Tag.UNKNOWN) or item.tags & _HEAD for item in head)
-        and all(item.tags & _TAIL for item in tail)
+        and all(item.tags & _TAIL or item.text in _TURNED for item in tail)
     )
+
+
+def _says(item: Item) -> bool:
+    return item.has(Tag.AUX, Tag.REVIEW, *_VERDICT, Tag.STATE) or item.text in _TURNED

@@ -35,7 +35,7 @@ _ASKING_NOT = frozenset(
     for verb in ("is", "are", "ca", "should", "could", "wo", "would", "does", "did", "has", "have")
     for tail in ("n't", "nt")
 )
-_REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
+REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
 _NEGATIVE = frozenset({"not", "nicht", "pas", "не"})
 ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
 _ENDS = (",", ";", ".", "!", "?", "(", ")", '"', "\n", ">", "=>", "->", "/", "[", "]", "{", "}", "|")
@@ -129,8 +129,9 @@ def split_clauses(items: Sequence[Item]) -> list[Clause]:
         elif _excepts(items, at, current):
             close(False, speech)
             current = [item] if item.has(Tag.NOT) else []
-        elif item.text in _REASONS and any(each.has(*ORDER_TAGS) for each in current):
+        elif item.text in REASONS and any(each.has(*ORDER_TAGS) for each in current):
             close(False, speech)
+            current = [item]
         elif item.has(Tag.AND) and _starts_order(items, at + 1) and current:
             close(False, speech)
             current = [item]

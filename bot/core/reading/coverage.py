@@ -31,6 +31,7 @@ _LAST = frozenset({"last", "latest", "newest", "recent", "best"})
 _OK = frozenset({"ok", "okay"})
 _NEED_OBJECT = frozenset({"run", "trigger", "spin up", "fire up", "on to", "onto"})
 _AGAIN_AFTER = frozenset({Tag.RETRY, Tag.RESUME, Tag.BEGIN, Tag.DO_STAGE})
+_MANNERS = (Tag.POLITE, Tag.ADDRESS, Tag.AND, Tag.BOT, Tag.MARK)
 _VAGUE = 2  # unknown words that an aside about what was looked at may hold
 
 
@@ -41,7 +42,14 @@ def understood(clause: Clause) -> bool:
     rest = list(clause.rest())
     vague = sum(not _is(item, _BESIDE | _ORDERS) for item in rest)
     looked = clause.has(Tag.REVIEW) and clause.items[0].has(Tag.REVIEW, Tag.SUBJECT)
-    return vague == 0 or (vague <= _VAGUE and looked)
+    return (vague == 0 and not _errand(rest)) or (vague <= _VAGUE and looked)
+
+
+def _errand(items: list[Item]) -> bool:
+    """ "update the config", "correct the labels": known words, but something to be done."""
+    at = next((i for i, item in enumerate(items) if not item.has(*_MANNERS)), len(items))
+    asked = at + 1 < len(items) and items[at].has(Tag.SET, Tag.GOOD) and items[at].text not in _WITH
+    return asked and items[at + 1].has(Tag.ARTICLE, Tag.MY)
 
 
 def _is(item: Item, tags: frozenset[Tag]) -> bool:

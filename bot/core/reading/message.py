@@ -9,7 +9,7 @@ from functools import cached_property
 
 from bot.core.reading.accounts import accounts
 from bot.core.reading.binding import bind
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, split_clauses
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, REASONS, Act, Clause, split_clauses
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
@@ -200,7 +200,10 @@ def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
 
 
 def _clear(clause: Clause, message: Message) -> bool:
-    return understood(clause) or accounts(clause, message.acts)
+    told = accounts(clause, message.acts)
+    if clause.items and clause.items[0].text in REASONS and not clause.acts:  # "because of me" is known, but no reason
+        return told or (understood(clause) and (bool(clause.claims) or clause.has(Tag.GOOD, Tag.DONE)))
+    return told or understood(clause)
 
 
 def _has_beside(message: Message, *tags: Tag) -> bool:

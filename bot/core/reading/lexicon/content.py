@@ -153,6 +153,6 @@ CONTENT: dict[Tag, str] = {
         |cancelling|killed|kills|killing|aborted|aborting|waited|waits|waiting|held|holds|holding|paused
         |pausing|resumed|resuming|retried|retries|retrying|restarted|restarting|running|runs|ran
         |terminated|skipped|skipping|approves|approving|approval|begins|beginning|began|begun
-        |benchmarked|benchmarking|trained|trains|extracted|extracting
+        |went down|came down|goes down|dropped|stayed|turned out|came out|benchmarked|benchmarking|trained|trains|extracted|extracting
     """,
 }

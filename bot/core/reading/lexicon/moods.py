@@ -9,7 +9,7 @@ POLARITY: dict[Tag, str] = {
         |will not|shouldn't|shouldnt|should not|mustn't|must not|isn't|isnt|aren't|arent|wasn't|doesn't
         |doesnt|didn't|didnt|haven't|havent|hasn't|hasnt|wouldn't|wouldnt|couldn't|couldnt|ain't|aint
         |nobody|no one|noone|nothing|none of|neither of|nowhere|hardly|barely|stop asking|refuse|refrain
-        |avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't
+        |far from|anything but|nowhere near|avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't
     """,
     Tag.WITHOUT: "without|w/o|w o|instead|instead of|rather than|except|minus|unlike",
     Tag.BOUND: """
@@ -52,7 +52,7 @@ MOODS: dict[Tag, str] = {
         |apparently|supposedly|or something|or whatever|whatever|i could|we could|we might|we should
         |we can|we may|should be|should be fine|could|consider|considering|thinking|what if|how about
         |what about|in theory|in principle|feels|feel like|worth|plan to|planning to|going to|gonna
-        |about to|ready to|good to|ok to|okay to|safe to|fine to|happy to|free to|able to|clear to
+        |about to|will be|it'll be|they'll be|ready to|good to|ok to|okay to|safe to|fine to|happy to|free to|able to|clear to
         |need to|needs to|have to|has to|ought to|supposed to|must|eventually|or not|tho|though|idk
         |dunno|hm|hmm|hmmm|um|uh|er|eh|meh|ish
     """,
@@ -91,7 +91,7 @@ MOODS: dict[Tag, str] = {
     """,
     Tag.AUX: """
         is|it's|are|was|were|has|had|be|been|being|does|did|will|it'll|he's|she's|that's|thats|there's
-        |there is|we're|they're|'s|went down|came down|goes down|dropped|stayed|turned out|came out
+        |there is|we're|they're|'s
     """,
     Tag.SUBJECT: """
         i|we|he|she|they|i'm|im|i'll|i've|ive|i'd rather|we'll|we've|he'll|she'll|they'll|you|you'll

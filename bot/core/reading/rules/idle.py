@@ -31,7 +31,8 @@ def read_without_run(message: Message, context: Context) -> Intent:
 def _wants_new(message: Message) -> bool:
     """ "new extraction run, llama-8b, 5k samples": no verb, but all that a plan needs."""
     new = any(item.text in _NEW for item in message.items)
-    return new and message.named(Tag.MODEL) and not message.asked and not message.acts
+    begun = message.named(Tag.STAGE, Tag.NUMBER, Tag.HOST) or any(item.text == "run" for item in message.items)
+    return new and begun and message.named(Tag.MODEL) and not message.asked and not message.has(Tag.AUX)
 
 
 def list_or_help(message: Message, view: str | None) -> Intent:

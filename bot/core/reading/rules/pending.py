@@ -46,7 +46,9 @@ def confirmed(moment: Moment) -> Answer:
     why = moment.objection("complaint")
     doubtful = _may_take_back(moment)
     praised = message.claims or message.has(Tag.GOOD, Tag.PRAISE)
-    told = message.has(Tag.NUMBER, Tag.REVIEW, Tag.AUX)  # "yes, 62%", "yes, i saw it": answers somebody else
+    told = not ends and message.has(
+        Tag.NUMBER, Tag.REVIEW, Tag.AUX
+    )  # "yes, 62%", "yes, i saw it": answers somebody else
     if why is None and (len(yes) < len(moment.go) or message.settings or doubtful or praised or told):
         why = "unclear"
     if why is None and any(act.stage not in (None, moment.run.stage) for act in ends):

@@ -60,7 +60,7 @@ def stop_and_repeat(moment: Moment) -> Answer:
 def stop_it(moment: Moment) -> Answer:
     """A clear order to stop; the service asks once more before it sends anything."""
     ends = moment.ends
-    if not ends or moment.message.named(Tag.WAIVE):
+    if not ends:
         return None
     if is_stray(moment):
         return ignore("nothing_said")
