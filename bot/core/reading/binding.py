@@ -9,6 +9,8 @@ from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
 _HAVING = frozenset({"has", "have", "had", "with", "got", "there is", "there's", "is there", "gets"})
+_FAREWELLS = frozenset({"see you", "see ya", "cya", "bye", "good night", "gn", "until"})
+_REPEATED = frozenset({"try", "run", "do", "give", "start", "launch", "go", "have", "re"})
 _PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
 
 
@@ -19,12 +21,22 @@ def bind(items: list[Item]) -> list[Item]:
         if out and out[-1].text in ("no", "nothing") and item.has(Tag.BAD, Tag.NAN) and not item.guessed:
             out[-1] = Item(frozenset({Tag.BOUND}), f"{out[-1].text} {item.text}")
             continue
+        if item.has(Tag.AGAIN) and (size := _repeats(out)):
+            said = [*out[-size:], item]
+            out[-size:] = [Item(frozenset({Tag.RETRY}), " ".join(each.text for each in said))]
+            continue
         after = items[at + 1] if at + 1 < len(items) else None
         for applies, tags in _RULES:
             if applies(out, item, after):
                 item = replace(item, tags=tags(item.tags))
         out.append(item)
     return out
+
+
+def _repeats(before: Sequence[Item]) -> int:
+    """How many words of "try it", "give it", "run that" stand before an "again"; 0 for none."""
+    size = 1 + bool(before and before[-1].text in ("it", "that", "this"))
+    return size if len(before) >= size and before[-size].text in _REPEATED else 0
 
 
 def _had(before: Sequence[Item], item: Item, after: Item | None) -> bool:
@@ -43,9 +55,10 @@ def _named_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool
 
 
 def _praised(before: Sequence[Item], item: Item, after: Item | None) -> bool:
-    """ "great run": a noun behind praise, with nothing behind it that could be begun."""
+    """ "great run", "nice speed": a noun behind praise, with nothing behind it that could be begun."""
     ends = after is None or after.has(Tag.MARK)
-    return ends and item.has(Tag.NOUN) and item.has(Tag.BEGIN) and bool(before) and before[-1].has(Tag.PRAISE)
+    noun = item.has(Tag.VIEW) or (item.has(Tag.NOUN) and item.has(Tag.BEGIN))
+    return ends and noun and bool(before) and before[-1].has(Tag.PRAISE)
 
 
 def _thanked_for(before: Sequence[Item], item: Item, after: Item | None) -> bool:
@@ -54,6 +67,18 @@ def _thanked_for(before: Sequence[Item], item: Item, after: Item | None) -> bool
         return False
     said = [each for each in before if not each.has(Tag.ARTICLE, Tag.MY, Tag.FILL) or each.text == "for"]
     return len(said) > 1 and said[-1].text == "for" and said[-2].has(Tag.POLITE)
+
+
+def _next_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "next: training", "training next": said of a stage, it is no order."""
+    beside = [*[each for each in before[-1:]], *([after] if after else [])]
+    colon = after is not None and after.is_mark(":")
+    return item.text == "next" and (colon or any(each.has(Tag.STAGE) for each in beside))
+
+
+def _farewell(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "see you tomorrow" puts nothing off."""
+    return item.has(Tag.TIME, Tag.LATER) and bool(before) and before[-1].text in _FAREWELLS
 
 
 def _last_said(before: Sequence[Item], *passed: Tag) -> Item:
@@ -66,6 +91,8 @@ _RULES: tuple[tuple[_Applies, _Retag], ...] = (
     (_had, lambda tags: frozenset({Tag.FILL})),
     (_found_clean, lambda tags: frozenset({Tag.GOOD})),
     (_named_stage, lambda tags: tags - _PLAIN_ORDER),
-    (_praised, lambda tags: tags - _PLAIN_ORDER),
+    (_praised, lambda tags: frozenset({Tag.NOUN})),
+    (_next_stage, lambda tags: frozenset({Tag.FILL})),
+    (_farewell, lambda tags: frozenset({Tag.FILL})),
     (_thanked_for, lambda tags: frozenset({Tag.FILL})),
 )

@@ -35,6 +35,8 @@ _ASKING_NOT = frozenset(
     for verb in ("is", "are", "ca", "should", "could", "wo", "would", "does", "did", "has", "have")
     for tail in ("n't", "nt")
 )
+_AWAITING = frozenset({"until", "till", "unless", "before"})
+PUTTING = frozenset({"keep", "leave", "put"})
 REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
 _NEGATIVE = frozenset({"not", "nicht", "pas", "не"})
 ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
@@ -195,6 +197,8 @@ def _starts_order(items: Sequence[Item], at: int) -> bool:
         at += 1
     if at >= len(items):
         return False
+    if items[at].text in PUTTING:
+        return any(item.has(Tag.HOLD) for item in items[at + 1 : at + 4])
     if items[at].has(Tag.RUN):
         return at + 1 < len(items) and items[at + 1].has(*ORDER_TAGS)
     return items[at].has(*ORDER_TAGS, Tag.NOT) and not items[at].has(Tag.GOOD)
@@ -279,11 +283,13 @@ def _claim_span(items: Sequence[Item], at: int, stage_at: int | None) -> set[int
 def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
     acts: list[Act] = []
     negated = loose = False
+    awaited = False  # "hold until i confirm": what is waited for is not ordered
     opening = True  # nothing but words that may stand before an order so far
     for at, item in enumerate(items):
         if at in used:
             continue
-        tag = _order_of(item, opening and not acts)
+        awaited = awaited or (item.text in _AWAITING and any(act.tag is Tag.HOLD for act in acts))
+        tag = None if awaited else _order_of(item, opening and not acts)
         opening = opening and item.has(*_OPENERS, Tag.MARK)
         if item.has(Tag.BUT):
             negated = False  # "not perfect but continue": what was negated is said before it
@@ -299,11 +305,17 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
             acts[-1] = replace(acts[-1], stage=str(item.value))
         elif tag is not None:
             stage = str(item.value) if item.has(Tag.STAGE) else None
-            acts.append(Act(tag=tag, at=at, negated=negated, stage=stage, guessed=item.guessed, text=item.text))
+            acts.append(Act(tag=tag, at=at, negated=negated or _refused(items, at, tag), stage=stage, guessed=item.guessed, text=item.text))
             loose = False
         elif item.has(Tag.SET, Tag.RELATIVE, Tag.PARAM):
             loose = False
     return acts, loose
+
+
+def _refused(items: Sequence[Item], at: int, tag: Tag) -> bool:
+    """ "no retry please", "no restart yet": the word as a noun; other than "no start it" and "no cancel"."""
+    behind = (item.has(Tag.POLITE, Tag.TIME, Tag.LATER, Tag.NOW, Tag.MARK) or item.text == "yet" for item in items[at + 1 :])
+    return tag in (Tag.RETRY, Tag.BEGIN) and at > 0 and items[at - 1].text == "no" and all(behind)
 
 
 def rhetorical(items: Sequence[Item], at: int) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from bot.core.reading.accounts import accounts
 from bot.core.reading.binding import bind
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, REASONS, Act, Clause, split_clauses
+from bot.core.reading.clauses import END_TAGS, GO_TAGS, PUTTING, REASONS, Act, Clause, split_clauses
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
@@ -219,8 +219,8 @@ def _of_others(clause: Clause, part: Message) -> bool:
     """ "start r14, not r12", "don't start r12; start r14": a negation that plainly binds to another run."""
     if clause in part.clauses or not clause.addressed():
         return False
-    ordered = {act.at for act in clause.acts if act.negated}
-    said = [item for at, item in enumerate(clause.items) if at not in ordered]
+    ordered = {act.at for act in clause.acts if act.negated or act.tag is Tag.HOLD}
+    said = [item for at, item in enumerate(clause.items) if at not in ordered and item.text not in PUTTING]
     return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) for item in said)
 
 

@@ -6,7 +6,7 @@ CONTENT: dict[Tag, str] = {
     Tag.DONE: """
         done|finished|complete|completed|over|ready|ended|through|all done|is done|wrapped up|succeeded
         |passed|through with|fully done|done now|done already|at 100 %|100%|at 100%|doen|dne|finsihed
-        |landed|is finish|are finish|has finish|have finish
+        |landed|extracted|processed|captured|is finish|are finish|has finish|have finish
     """,
     Tag.GOOD: """
         good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
@@ -17,7 +17,8 @@ CONTENT: dict[Tag, str] = {
         |are right|saved|written|uploaded|synced|passed|passing|nicely|smoothly|cleanly|properly|correctly
         |successfully|flawlessly|read well|reads well|went well|works|worked|works well|promising|converged
         |converging|improving|spot on|on track|usable|readable|coherent|sufficient|identical|finite|resolved
-        |fixed|sorted out|cleaned|cleaned up|freed|freed up|back to normal|back online
+        |natural|realistic|diverse|accurate|relevant|on topic|flawless|pristine|what i expected|what we expected
+        |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up|back to normal|back online
     """,
     Tag.BAD: """
         broken|wrong|garbage|bad|weird|off|odd|corrupt|corrupted|truncated|incomplete|missing|strange
@@ -32,7 +33,7 @@ CONTENT: dict[Tag, str] = {
         |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
         |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
         |collapsed|collapsing|spike|spikes|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
-        |overheating|overheated|disconnected|flaky|interrupted|preempted|evicted|rebooted|segfault|segfaulted
+        |overfits|diverges|explodes|plateaus|oscillates|oscillating|overheating|overheated|disconnected|flaky|interrupted|preempted|evicted|rebooted|segfault|segfaulted
     """,
     Tag.NAN: "nan|nans|inf|infinite",
     Tag.CHECK: """
@@ -43,7 +44,7 @@ CONTENT: dict[Tag, str] = {
     Tag.REVIEW: """
         checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
         |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
-        |compared|sampled|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
+        |compared|sampled|can confirm|i can confirm|we can confirm|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
     """,
     Tag.FILLER: """
         ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
@@ -113,7 +114,7 @@ CONTENT: dict[Tag, str] = {
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
         |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
-        |template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting|encoding|mask|masks
+        |ckpt|ckpts|cfg|template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting|encoding|mask|masks
         |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
         |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
         |parquet|safetensors|metadata|layers|layer|embeddings|dashboard|wandb|tensorboard|node|nodes|network
@@ -130,12 +131,12 @@ CONTENT: dict[Tag, str] = {
         |where it stopped|from where it stopped|where it left off|from where it left off|from there
     """,
     Tag.FILL: """
-        yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|cuz|coz|due to|mine
+        yet|have|these|those|of|for|there|here|as|up|very|really|from|by hand|manually|personally|myself|thoroughly|carefully|in detail|because|since|cause|bc|cuz|coz|due to|mine
         |something|anything|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
         |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
     """,
     Tag.STATE: """
-        alive|active|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
+        alive|active|ours|all ours|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
         |unreachable|free|available|full|responding
     """,
     Tag.SHOW: """
@@ -146,13 +147,13 @@ CONTENT: dict[Tag, str] = {
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",
     Tag.ONLY: "only|just|simply|merely",
-    Tag.AGAIN: "again|once more|once again|one more try|one more attempt|another attempt|one more go|one last try|one more time|anew|another go|another try|second time|re",
+    Tag.AGAIN: "again|once more|once again|one more try|one more attempt|another attempt|one more go|one last try|one more time|anew|another go|another try|another shot|another chance|another spin|second time|re",
     Tag.PAST: """
         continued|continues|continuing|proceeded|proceeds|proceeding|started|starts|starting|launched
         |launches|launching|going|goes|went|gone|stopped|stops|stopping|cancelled|canceled|cancels
         |cancelling|killed|kills|killing|aborted|aborting|waited|waits|waiting|held|holds|holding|paused
         |pausing|resumed|resuming|retried|retries|retrying|restarted|restarting|running|runs|ran
         |terminated|skipped|skipping|approves|approving|approval|begins|beginning|began|begun
-        |went down|came down|goes down|dropped|stayed|turned out|came out|benchmarked|benchmarking|trained|trains|extracted|extracting
+        |went down|came down|goes down|dropped|stayed|turned out|came out|benchmarked|benchmarking|trained|trains|extracting
     """,
 }

@@ -14,7 +14,7 @@ ORDERS: dict[Tag, str] = {
         |kick it off|get it started|get it going|do the
     """,
     Tag.RESUME: """
-        resume|unhold|un hold|unpause|un pause|release|lift hold|lift the hold|release the hold|pick up|off hold|take it off hold|take off hold|end the hold
+        resume|unhold|un hold|unpause|un pause|release|lift hold|lift the hold|release the hold|pick up|pick it up|pick this up|pick that up|off hold|take it off hold|take off hold|end the hold
         |remove the hold|drop the hold|cancel the hold|clear the hold|undo the hold|release it
     """,
     Tag.RETRY: """
@@ -33,7 +33,8 @@ ORDERS: dict[Tag, str] = {
         |give me a minute|give me a moment|give me a bit|give me some time|need a minute|need a sec
         |need more time|stand by|standby|snooze|not yet|not now|not so fast|not just yet|no go|park it
         |park this|park|freeze|whoa|woah|hodl|easy|slow down|postpone|defer|delay|hold fire
-        |hold your horses|keep it on hold|keep waiting|stay put|keep holding|wait for|back off
+        |hold your horses|hold the phone|pump the brakes|hit the brakes|tap the brakes|slow your roll|cool your jets
+        |hit pause|red light|keep it on hold|keep waiting|stay put|keep holding|wait for|back off
         |leave it for now|hold tight|sit tight|let me think|let me check|let me look|let me see
         |let me verify|hold please|stop there|nothing yet|not ready|not ready yet|not happy
         |not convinced|not good|not ok|not okay|not good enough|not until|veto|reject|rejected|deny
@@ -62,7 +63,8 @@ ORDERS: dict[Tag, str] = {
     Tag.WAIVE: """
         anyway|anyways|regardless|nevertheless|ignore it|ignore that|ignore this|accept it|accept that
         |force|force it|override it|waive|waive it|accept|accepted|good enough|close enough
-        |fine with that|who cares|i don't care|don't care|dont care|do not care|doesn't matter|doesnt matter
+        |fine with that|with what we have|with what is there|with what's there|without them|without the rest
+        |without the missing ones|as is|as they are|who cares|i don't care|don't care|dont care|do not care|doesn't matter|doesnt matter
         |does not matter|is plenty|are plenty|suffices|that'll do|is enough|are enough|enough
     """,
     Tag.CONFIRM: "confirm|confirmed|i confirm|i am sure|i'm sure",

@@ -66,7 +66,7 @@ def question_about_the_run(moment: Moment) -> Answer:
 
 
 def _is_wh(item: Item) -> bool:
-    return item.has(Tag.WH) or (item.text.startswith(_WH_WORDS) and not item.has(Tag.WAIVE))
+    return item.has(Tag.WH) or (item.text.startswith(_WH_WORDS) and not item.has(Tag.WAIVE, Tag.MODAL))
 
 
 def view_or_metric(moment: Moment) -> Answer:
@@ -78,7 +78,8 @@ def view_or_metric(moment: Moment) -> Answer:
     praised = message.has(Tag.PRAISE) and not any(
         item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items
     )
-    named = message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
+    blamed = message.has(Tag.BAD, Tag.NAN) and not message.named(Tag.VIEW)
+    named = not blamed and message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
     if asked or named:
         return _show(moment, asked=message.asked)
     return None

@@ -7,6 +7,7 @@ from bot.core.reading.context import Phase, Place
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.rules import asking, bench, stay, stray, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
+from bot.core.reading.rules.nearly import nearly_an_order
 from bot.core.reading.rules.times import timing
 from bot.core.reading.tags import Tag
 
@@ -33,7 +34,8 @@ def skips_a_stage(moment: Moment) -> Answer:
     if message.find(Tag.SKIP) and named:
         jumps = any(act.text.endswith("to") for act in message.find(Tag.SKIP))
         return ask("skips_stage", moment, skips=moment.run.gate_to if jumps else named[0])
-    if message.has(Tag.NO) and named and not message.asked:
+    puts_off = message.has(Tag.TIME, Tag.LATER) or any(item.text == "yet" for item in message.items)
+    if message.has(Tag.NO) and named and not message.asked and not puts_off:
         return ask("skips_stage", moment, skips=named[0])
     ahead = target is not None and moment.index(target) > moment.index(moment.run.gate_to) >= 0
     continues = any(act.tag is Tag.PROCEED and act.stage == target for act in moment.go)
@@ -248,6 +250,7 @@ RULES: tuple[Rule, ...] = (
     asking.nothing_said,
     emoji_alone,
     asking.to_somebody_else,
+    stay.waits_and_asks,
     asking.question_about_the_run,
     waiver,
     stay.asked_whether_to_wait,
@@ -267,6 +270,7 @@ RULES: tuple[Rule, ...] = (
     bench.bench_before_its_time,
     chained,
     lift_hold,
+    nearly_an_order,
     stray.stray_order_word,
     evidence_falls_short,
     something_speaks_against,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import BARE_TAGS, Clause
+from bot.core.reading.clauses import BARE_TAGS, GO_TAGS, PUTTING, Clause
 from bot.core.reading.questions import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
@@ -17,14 +17,34 @@ def asked_whether_to_wait(moment: Moment) -> Answer:
     return None
 
 
+def waits_and_asks(moment: Moment) -> Answer:
+    """ "wait, why only 7912?": who says wait and asks, waits."""
+    clauses = [clause for clause in moment.message.clauses if any(not item.has(Tag.MARK) for item in clause.items)]
+    first = clauses[0] if len(clauses) > 1 else None
+    if first is None or first.asked or moment.go:
+        return None
+    held = any(act.tag is Tag.HOLD and not act.negated for act in first.acts)
+    plain = all(item.has(Tag.HOLD, Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.NO) for item in first.items)
+    return hold(moment) if held and plain and any(asks(clause) for clause in clauses[1:]) else None
+
+
 def first_something_else(moment: Moment) -> Answer:
     """Approval with a pre-condition: "lgtm but check the curve first", "before we continue"."""
     message = moment.message
     if message.asked:
         return None
-    before = message.has(Tag.BEFORE) and not message.has(Tag.WITHOUT)
+    before = any(_held_before(clause) for clause in message.clauses) and not message.has(Tag.WITHOUT)
     checks = message.has(Tag.FIRST) and message.has(Tag.REVIEW, Tag.CHECK, Tag.EXTEND, Tag.RETRY)
     return hold(moment) if before or checks else None
+
+
+def _held_before(clause: Clause) -> bool:
+    """ "look at it before we start"; other than "start it before the weekend"."""
+    at = next((i for i, item in enumerate(clause.items) if item.has(Tag.BEFORE)), None)
+    if at is None:
+        return False
+    ordered = any(act.at < at and act.tag in GO_TAGS and not act.negated for act in clause.acts)
+    return not ordered or any(item.has(Tag.STAGE, *GO_TAGS) for item in clause.items[at + 1 :])
 
 
 def safe_line_wins(moment: Moment) -> Answer:
@@ -64,12 +84,12 @@ def told_to_stay(moment: Moment) -> Answer:
     return hold(moment) if plain else None
 
 
-_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT)
+_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
 
 
 def _leads(clause: Clause) -> bool:
     """Whether a clause opens with the word that holds."""
-    first = next((item for item in clause.items if not item.has(*_LEADING)), None)
+    first = next((item for item in clause.items if not item.has(*_LEADING) and item.text not in PUTTING), None)
     return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
 
 
