@@ -42,7 +42,9 @@ _HEAD = _THINGS | {
 }
 _VERDICT = frozenset({Tag.GOOD, Tag.PRAISE, Tag.DONE})
 _TAIL = _VERDICT | _JOINING | {Tag.REVIEW, Tag.FILLER, Tag.STATE, Tag.NOUN, Tag.STAGE}
-_READY = frozenset({"free", "idle", "available", "reachable", "online", "healthy", "alive", "responding", "ours", "all ours"})
+_READY = frozenset(
+    {"free", "idle", "available", "reachable", "online", "healthy", "alive", "responding", "ours", "all ours"}
+)
 _FELL = frozenset({"went down", "came down", "goes down", "dropped"})
 _TURNED = _FELL | {"went", "stayed", "turned out", "came out"}
 _SMALLER = frozenset({"loss", "perplexity"})  # the less, the better

@@ -49,7 +49,7 @@ def _candidates(context: Context) -> list[str]:
 
 def _in_thread(message: Message, context: Context) -> Addressed:
     thread = context.find(context.thread_run)
-    spoken_to = [run for clause in message.clauses for run in clause.addressed()]
+    spoken_to = message.runs and [run for clause in message.clauses for run in clause.addressed()]
     others = [run for run in spoken_to if run != context.thread_run]
     views = {str(item.value) for item in message.items if item.has(Tag.VIEW)}
     if not others or views & _LOOKING or message.has(Tag.SAME):

@@ -11,6 +11,8 @@ from bot.core.reading.tags import Tag
 _HAVING = frozenset({"has", "have", "had", "with", "got", "there is", "there's", "is there", "gets"})
 _FAREWELLS = frozenset({"see you", "see ya", "cya", "bye", "good night", "gn", "until"})
 _REPEATED = frozenset({"try", "run", "do", "give", "start", "launch", "go", "have", "re"})
+_BOUND_WORDS = frozenset({"enough", "clean", "next"})
+_BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN, Tag.TIME, Tag.LATER)
 _PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
 
 
@@ -26,7 +28,7 @@ def bind(items: list[Item]) -> list[Item]:
             out[-size:] = [Item(frozenset({Tag.RETRY}), " ".join(each.text for each in said))]
             continue
         after = items[at + 1] if at + 1 < len(items) else None
-        for applies, tags in _RULES:
+        for applies, tags in _RULES if item.text in _BOUND_WORDS or item.has(*_BOUND_TAGS) else ():
             if applies(out, item, after):
                 item = replace(item, tags=tags(item.tags))
         out.append(item)

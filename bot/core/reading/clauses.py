@@ -187,6 +187,8 @@ def _is_speaker(current: Sequence[Item]) -> bool:
 
 def _excepts(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
     """ "continue r12 (but|and) not r14": what is not meant is a thought of its own."""
+    if not items[at].has(Tag.NOT, Tag.AND, Tag.BUT):
+        return False
     behind = at + 1 if items[at].has(Tag.AND, Tag.BUT) else at
     follows = behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].has(Tag.RUN)
     return follows and any(item.has(Tag.RUN) for item in current)
@@ -305,7 +307,16 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
             acts[-1] = replace(acts[-1], stage=str(item.value))
         elif tag is not None:
             stage = str(item.value) if item.has(Tag.STAGE) else None
-            acts.append(Act(tag=tag, at=at, negated=negated or _refused(items, at, tag), stage=stage, guessed=item.guessed, text=item.text))
+            acts.append(
+                Act(
+                    tag=tag,
+                    at=at,
+                    negated=negated or _refused(items, at, tag),
+                    stage=stage,
+                    guessed=item.guessed,
+                    text=item.text,
+                )
+            )
             loose = False
         elif item.has(Tag.SET, Tag.RELATIVE, Tag.PARAM):
             loose = False
@@ -314,7 +325,9 @@ def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
 
 def _refused(items: Sequence[Item], at: int, tag: Tag) -> bool:
     """ "no retry please", "no restart yet": the word as a noun; other than "no start it" and "no cancel"."""
-    behind = (item.has(Tag.POLITE, Tag.TIME, Tag.LATER, Tag.NOW, Tag.MARK) or item.text == "yet" for item in items[at + 1 :])
+    behind = (
+        item.has(Tag.POLITE, Tag.TIME, Tag.LATER, Tag.NOW, Tag.MARK) or item.text == "yet" for item in items[at + 1 :]
+    )
     return tag in (Tag.RETRY, Tag.BEGIN) and at > 0 and items[at - 1].text == "no" and all(behind)
 
 

@@ -77,9 +77,11 @@ class Message:
     @cached_property
     def addressed(self) -> tuple[str, ...]:
         """The runs it is said to; every one that is named, where all stand behind a condition."""
+        if len(self.runs) < 2:
+            return self.runs
         return tuple(dict.fromkeys(run for clause in self.clauses for run in clause.addressed())) or self.runs
 
-    @property
+    @cached_property
     def asked(self) -> bool:
         """Whether a question mark stands anywhere, or a clause has the form of a question."""
         return any(clause.asked or asks(clause) for clause in self.clauses)
@@ -200,10 +202,11 @@ def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
 
 
 def _clear(clause: Clause, message: Message) -> bool:
-    told = accounts(clause, message.acts)
     if clause.items and clause.items[0].text in REASONS and not clause.acts:  # "because of me" is known, but no reason
-        return told or (understood(clause) and (bool(clause.claims) or clause.has(Tag.GOOD, Tag.DONE)))
-    return told or understood(clause)
+        return accounts(clause, message.acts) or (
+            understood(clause) and (bool(clause.claims) or clause.has(Tag.GOOD, Tag.DONE))
+        )
+    return understood(clause) or accounts(clause, message.acts)
 
 
 def _has_beside(message: Message, *tags: Tag) -> bool:

@@ -23,5 +23,5 @@ def nearly_an_order(moment: Moment) -> Answer:
     typed = strange[0]
     goes = any(item.text == "go" for item in rest)
     meant = (*ACTING_SLIPS.get(typed[0], ()), *(_SECONDS if goes else ()))
-    near = any(len(word) >= ACT_FROM and slip(typed, word) for word in meant)
+    near = typed.isascii() and any(len(word) >= ACT_FROM and slip(typed, word) for word in meant)
     return ask("unclear", moment, "ADVANCE") if near and typed not in ORDINARY else None
