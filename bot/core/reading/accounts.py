@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from bot.core.reading.binding import TURNED
 from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause
 from bot.core.reading.items import Item
 from bot.core.reading.questions import asks
@@ -26,7 +27,7 @@ _JOINING = frozenset(
 )  # fmt: skip
 _REASON = _THINGS | _JOINING | {
     Tag.SUBJECT, Tag.BAD, Tag.NAN, Tag.GOOD, Tag.DONE, Tag.PAST, Tag.STATE, Tag.NEED, Tag.SET, Tag.SHOW, Tag.WHICH,
-    Tag.REVIEW, Tag.MISTAKE, Tag.RELATIVE, Tag.MORE, Tag.FILLER,
+    Tag.REVIEW, Tag.MISTAKE, Tag.RELATIVE, Tag.PRAISE, Tag.MORE, Tag.FILLER,
 }  # fmt: skip
 _HEAD = _THINGS | {
     Tag.ARTICLE,
@@ -46,8 +47,9 @@ _READY = frozenset(
     {"free", "idle", "available", "reachable", "online", "healthy", "alive", "responding", "ours", "all ours"}
 )
 _FELL = frozenset({"went down", "came down", "goes down", "dropped"})
-_TURNED = _FELL | {"went", "stayed", "turned out", "came out"}
+_TURNED = _FELL | TURNED
 _SMALLER = frozenset({"loss", "perplexity"})  # the less, the better
+_WAS = frozenset({"was", "were", "had"})
 _FUTURE = frozenset({"will", "it'll", "i'll", "we'll", "he'll", "she'll", "they'll", "you'll", "be"})
 
 
@@ -62,14 +64,14 @@ def accounts(clause: Clause, acts: Collection[Act]) -> bool:
     if tags <= END_TAGS:
         return _gives_reason(rest)
     if tags <= _AGAIN:
-        return _assesses(rest) or (_gives_reason(rest) and _is_past(rest))
+        return _assesses(rest) or (_gives_reason(rest, any(item.text in _WAS for item in rest)) and _is_past(rest))
     return tags <= GO_TAGS and _assesses(rest)
 
 
-def _gives_reason(items: Sequence[Item]) -> bool:
+def _gives_reason(items: Sequence[Item], told: bool = False) -> bool:
     """ "wrong tokenizer", "we need the gpus", "the node was rebooted": about the work, and nearly understood."""
     strange = sum(item.has(Tag.UNKNOWN) for item in items)
-    about = any(item.has(*_THINGS, Tag.BAD, Tag.NAN) or _owns_up(item) for item in items)
+    about = told or any(item.has(*_THINGS, Tag.BAD, Tag.NAN) or _owns_up(item) for item in items)
     pointing = [at for at, item in enumerate(items) if item.has(Tag.WHICH) and not _describes(items, at)]
     known = all(item.has(Tag.UNKNOWN) or item.tags & _REASON for item in items)
     return about and known and strange <= _STRANGE and not pointing

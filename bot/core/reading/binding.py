@@ -11,8 +11,10 @@ from bot.core.reading.tags import Tag
 _HAVING = frozenset({"has", "have", "had", "with", "got", "there is", "there's", "is there", "gets"})
 _FAREWELLS = frozenset({"see you", "see ya", "cya", "bye", "good night", "gn", "until"})
 _REPEATED = frozenset({"try", "run", "do", "give", "start", "launch", "go", "have", "re"})
-_BOUND_WORDS = frozenset({"enough", "clean", "next"})
+_BOUND_WORDS = frozenset({"do", "enough", "clean", "next"})
 _BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN, Tag.TIME, Tag.LATER)
+_DENIAL = 4
+TURNED = frozenset({"went", "came out", "turned out", "stayed"})
 _PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
 
 
@@ -20,8 +22,9 @@ def bind(items: list[Item]) -> list[Item]:
     """The items, each read beside its neighbours."""
     out: list[Item] = []
     for at, item in enumerate(items):
-        if out and out[-1].text in ("no", "nothing") and item.has(Tag.BAD, Tag.NAN) and not item.guessed:
-            out[-1] = Item(frozenset({Tag.BOUND}), f"{out[-1].text} {item.text}")
+        if item.has(Tag.BAD, Tag.NAN) and not item.guessed and (size := _denied(out)):
+            said = [*out[-size:], item]
+            out[-size:] = [Item(frozenset({Tag.BOUND}), " ".join(each.text for each in said))]
             continue
         if item.has(Tag.AGAIN) and (size := _repeats(out)):
             said = [*out[-size:], item]
@@ -41,6 +44,18 @@ def _repeats(before: Sequence[Item]) -> int:
     return size if len(before) >= size and before[-size].text in _REPEATED else 0
 
 
+def _denied(before: Sequence[Item]) -> int:
+    """How many words of "no", "nothing looks", "no samples are" stand before what would be bad; 0 for none."""
+    for size in range(1, min(len(before), _DENIAL) + 1):
+        item = before[-size]
+        if item.text in ("no", "nothing"):
+            return size
+        verb = item.has(Tag.AUX, Tag.REVIEW, Tag.FILL) or item.text in ("seems", "seem")
+        if not verb and (size == 1 or not item.has(Tag.NOUN)):
+            return 0
+    return 0
+
+
 def _had(before: Sequence[Item], item: Item, after: Item | None) -> bool:
     """ "if box1 has enough disk": there is enough of something, other than "that's enough"."""
     return item.text == "enough" and bool(before) and before[-1].text in _HAVING
@@ -48,7 +63,8 @@ def _had(before: Sequence[Item], item: Item, after: Item | None) -> bool:
 
 def _found_clean(before: Sequence[Item], item: Item, after: Item | None) -> bool:
     """ "samples look clean": a verdict, other than "start clean"."""
-    return item.text == "clean" and _last_said(before, Tag.FILL, Tag.BULK, Tag.BOTH).has(Tag.AUX, Tag.REVIEW)
+    said = _last_said(before, Tag.FILL, Tag.BULK, Tag.BOTH)
+    return item.text == "clean" and (said.has(Tag.AUX, Tag.REVIEW) or said.text in TURNED)
 
 
 def _named_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
@@ -69,6 +85,11 @@ def _thanked_for(before: Sequence[Item], item: Item, after: Item | None) -> bool
         return False
     said = [each for each in before if not each.has(Tag.ARTICLE, Tag.MY, Tag.FILL) or each.text == "for"]
     return len(said) > 1 and said[-1].text == "for" and said[-2].has(Tag.POLITE)
+
+
+def _done_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "do training": as "do the training"."""
+    return item.text == "do" and after is not None and after.has(Tag.STAGE)
 
 
 def _next_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
@@ -94,6 +115,7 @@ _RULES: tuple[tuple[_Applies, _Retag], ...] = (
     (_found_clean, lambda tags: frozenset({Tag.GOOD})),
     (_named_stage, lambda tags: tags - _PLAIN_ORDER),
     (_praised, lambda tags: frozenset({Tag.NOUN})),
+    (_done_stage, lambda tags: frozenset({Tag.BEGIN})),
     (_next_stage, lambda tags: frozenset({Tag.FILL})),
     (_farewell, lambda tags: frozenset({Tag.FILL})),
     (_thanked_for, lambda tags: frozenset({Tag.FILL})),

@@ -37,6 +37,7 @@ _ASKING_NOT = frozenset(
 )
 _AWAITING = frozenset({"until", "till", "unless", "before"})
 PUTTING = frozenset({"keep", "leave", "put"})
+_BYTES = frozenset({"tb", "gb", "mb", "tib", "gib", "mib"})
 REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
 _NEGATIVE = frozenset({"not", "nicht", "pas", "не"})
 ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
@@ -131,7 +132,7 @@ def split_clauses(items: Sequence[Item]) -> list[Clause]:
         elif _excepts(items, at, current):
             close(False, speech)
             current = [item] if item.has(Tag.NOT) else []
-        elif item.text in REASONS and any(each.has(*ORDER_TAGS) for each in current):
+        elif _gives_reason(items, at) and any(each.has(*ORDER_TAGS) for each in current):
             close(False, speech)
             current = [item]
         elif item.has(Tag.AND) and _starts_order(items, at + 1) and current:
@@ -183,6 +184,14 @@ def _number_follows(items: Sequence[Item], at: int) -> bool:
 
 def _is_speaker(current: Sequence[Item]) -> bool:
     return len(current) == 1 and current[0].has(Tag.UNKNOWN, Tag.PERSON, Tag.SUBJECT, Tag.REPORT)
+
+
+def _gives_reason(items: Sequence[Item], at: int) -> bool:
+    """ "because ...", "as the vocab is wrong"; other than "as planned"."""
+    if items[at].text != "as":
+        return items[at].text in REASONS
+    after = items[at + 1] if at + 1 < len(items) else None
+    return after is not None and (after.has(Tag.ARTICLE, Tag.MY, Tag.METRIC, Tag.PARAM) or after.text in ("it", "we"))
 
 
 def _excepts(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
@@ -256,6 +265,8 @@ def _measured(items: Sequence[Item]) -> set[int]:
     spans: set[int] = set()
     for at, item in enumerate(items):
         end = at + 1
+        if item.has(Tag.NUMBER) and _in_bytes(items, at):
+            spans |= {at, at + 1} if item.text[-1].isdigit() else {at}
         if not item.has(Tag.METRIC):
             continue
         while end < len(items) and (
@@ -265,6 +276,13 @@ def _measured(items: Sequence[Item]) -> set[int]:
         if end < len(items) and items[end].has(Tag.NUMBER):
             spans |= set(range(at, end + 1))
     return spans
+
+
+def _in_bytes(items: Sequence[Item], at: int) -> bool:
+    """ "2 TB", "80GB": how much there is of something, no value and no count of samples."""
+    unit = items[at].text.lstrip("0123456789.,")
+    after = items[at + 1].text if at + 1 < len(items) else ""
+    return (unit or after) in _BYTES
 
 
 def _claim_span(items: Sequence[Item], at: int, stage_at: int | None) -> set[int]:

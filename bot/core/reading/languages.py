@@ -11,7 +11,7 @@ from __future__ import annotations
 from bot.core.reading.tags import Tag
 
 GERMAN = {
-    Tag.PROCEED: "weiter|weitermachen|mach weiter|machen wir weiter|fortfahren|fahr fort|fortsetzen",
+    Tag.PROCEED: "weiter|weiter geht's|weiter gehts|weitermachen|mach weiter|machen wir weiter|fortfahren|fahr fort|fortsetzen",
     Tag.FILLER: "ja|passt|gut|in ordnung|jawohl|klar|genau|jo|gerne",
     Tag.NO: "nein|nee|nö",
     Tag.NOT: "nicht|nie|niemals|kein|keine|keinen",
@@ -62,7 +62,7 @@ FRENCH = {
         attends|attendez|attendre|pas encore|pas maintenant|un instant|une minute|une seconde|patiente|patientez
     """,
     Tag.STOP: "arrête|arrêtez|arrete|arrêter|stoppe|stoppez",
-    Tag.RETRY: "relance|relancer|relancez|réessaie|réessayer|réessayez|recommence|recommencer|encore une fois",
+    Tag.RETRY: "relance|relancer|relancez|reprends|reprendre|reprenez|réessaie|réessayer|réessayez|recommence|recommencer|encore une fois",
     Tag.CANCEL: "annule|annuler|annulez|annule tout",
     Tag.BEGIN: "lance|lancer|lancez|démarre|démarrer|démarrez",
     Tag.LATER: "demain|plus tard|après|tout à l'heure",
@@ -73,7 +73,7 @@ FRENCH = {
     Tag.FILL: "avec|le|les|et|à|je|tu|on|maintenant|c'est",
 }
 RUSSIAN = {
-    Tag.PROCEED: "продолжай|продолжайте|продолжить|продолжаем|поехали|давай дальше|вперёд|вперед",
+    Tag.PROCEED: "продолжай|продолжайте|продолжить|продолжать|продолжаем|поехали|давай дальше|вперёд|вперед",
     Tag.FILLER: "да|давай|ок|хорошо|ладно|дальше|ага|отлично|окей",
     Tag.NO: "нет|неа",
     Tag.NOT: "не|ни|никогда|нельзя|без",
@@ -121,7 +121,7 @@ JAPANESE = {
     Tag.FILLER: "はい|うん|了解|大丈夫|いいよ|いいです|お願いします|お願い|オーケー|わかりました|では|開始|開始して",
     Tag.NO: "いいえ|いや|だめ|ダメ|駄目",
     Tag.HOLD: """
-        待って|待ってください|待って下さい|ちょっと待って|少し待って|まだ|続けないで|続けないでください|進めないで|保留
+        待って|待ってください|待って下さい|ちょっと待って|少し待って|お待ちください|少々お待ちください|お待ち下さい|まだ|続けないで|続けないでください|進めないで|保留
     """,
     Tag.STOP: "止めて|止めてください|やめて|やめてください|ストップ|停止|停止して|停止してください|止まれ",
     Tag.RETRY: "再試行|再試行して|もう一度|もう一回|リトライ|再実行|再実行して|やり直して|再開|再開して",

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_HAN = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _SCRIPTS = re.compile(f"[{_HAN}]+|[^{_HAN}]+")
 _NUMERIC = re.compile(rf"(?:{NUMBER}|\d+(?:-\d+)+)(?:[a-z%]{{0,7}})?\Z", re.ASCII)
 _IDENTIFIER = re.compile(r"[a-z]\w*_\w+\Z", re.ASCII)  # "wd_magic=7" sets one name, not two words

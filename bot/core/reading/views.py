@@ -15,7 +15,7 @@ VIEWS: dict[str, str] = {
     "eta": """
         eta|e t a|time left|how long left|how long|how much longer|time remaining|remaining time
         |how much time|when will it finish|when is it done|when will it be done|when will it end
-        |when does it finish|when does it end|finish time|remaining|estimated time|how long to go
+        |when does it finish|when does it end|finish time|remaining|estimated time|how long to go|until when|till when
         |how many hours|how many hours left
     """,
     "progress": """

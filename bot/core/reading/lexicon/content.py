@@ -44,7 +44,7 @@ CONTENT: dict[Tag, str] = {
     Tag.REVIEW: """
         checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
         |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
-        |compared|sampled|can confirm|i can confirm|we can confirm|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
+        |compared|sampled|found|spotted|detected|noticed|observed|opened|can confirm|i can confirm|we can confirm|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
     """,
     Tag.FILLER: """
         ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
@@ -67,7 +67,7 @@ CONTENT: dict[Tag, str] = {
     """,
     Tag.ADDRESS: """
         hi|hello|hey|yo|hey there|hi there|hello there|good morning|good evening|morning all|dear|bot
-        |pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
+        |gm|omw|pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
         |gn|good night|guys|everyone
     """,
     Tag.MISTAKE: """

@@ -77,7 +77,7 @@ MOODS: dict[Tag, str] = {
         without me|ship it|make it so|full steam ahead|fire away|green light|greenlight|green lit|engage
         |all systems go|make it happen|have at it|knock yourself out|be my guest|all yours|your call
         |up to you|you decide|as you wish|as you like|by all means|whatever you think|onwards|onward
-        |kick it|off to|off we go|ship|roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
+        |you have my approval|you have my ok|you have my blessing|my approval|kick it|off to|off we go|ship|roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
         |ready when you are|cont|contd|next|next please|next up|and next
     """,
     Tag.WH: """

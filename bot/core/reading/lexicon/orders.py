@@ -40,7 +40,8 @@ ORDERS: dict[Tag, str] = {
         |not convinced|not good|not ok|not okay|not good enough|not until|veto|reject|rejected|deny
         |denied|decline|declined|disapprove|objection|i object|stay|do nothing|still looking
         |still checking|still reviewing|still looking at|still verifying|still testing|need to think
-        |need time|parked|keep it parked|leave it parked|nothing starts|nothing runs|need some time|rather not|better not|please not|i'd rather not|prefer not
+        |need time|too early|too soon|needs another look|needs a look|needs another check|needs a check|needs work
+        |parked|keep it parked|leave it parked|nothing starts|nothing runs|need some time|rather not|better not|please not|i'd rather not|prefer not
     """,
     Tag.STOP: "stop|halt|stop it|stop that|stop this|stop now|cease",
     Tag.CANCEL: """

@@ -24,6 +24,7 @@ _WHEN = frozenset({"when will", "when is", "when's", "when does", "any idea when
                    "you know when", "wonder when"})  # fmt: skip
 _ENDS = frozenset({"end", "ends", "finish", "finishes", "completes", "stops"})
 _SAMPLES = frozenset({"samples", "examples", "outputs", "generations", "answers"})
+_WELL = (Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL, Tag.BULK, Tag.BOTH, Tag.ARTICLE, Tag.POLITE)
 _FREE_WORDS = 5  # a bare view word counts in a message of up to so many words
 
 
@@ -113,7 +114,7 @@ def _show(moment: Moment, *, asked: bool) -> Intent | None:
         return show("plan", moment)
     if about or (message.asked and not unknown and any(asks(clause) for clause in message.clauses)):
         return show("summary", moment)
-    return show("summary", moment) if message.only(Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL) and message.asked else None
+    return show("summary", moment) if message.only(*_WELL) and message.asked else None
 
 
 def _how_is_it(words: tuple[Item, ...]) -> bool:
@@ -128,7 +129,9 @@ def _plain_question(words: tuple[Item, ...]) -> str | None:
         after = words[at + 1 :]
         if _is_wh(item) and item.text.split()[0] in ("who", "who's", "whos") and any(_did(each) for each in after):
             return "audit"
-        if _is_wh(item) and item.text.startswith("what") and any(each.text.startswith("next ") for each in after):
+        if _is_wh(item) and item.text.startswith("what") and any(
+            each.text.startswith("next ") or each.text in ("will you", "would you") for each in after
+        ):
             return "plan"
         if item.text in _WHEN and any(each.has(Tag.DONE) or each.text in _ENDS for each in after):
             return "eta"

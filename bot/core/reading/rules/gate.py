@@ -128,7 +128,7 @@ def evidence_falls_short(moment: Moment) -> Answer:
     """The gate's evidence is contradicted: only a waiver passes it."""
     if moment.run.phase is not Phase.BLOCKED or not (moment.go or moment.message.has(Tag.WAIVE)):
         return None
-    if moment.objection("unclear", "complaint", "timed") is not None:
+    if moment.objection("unclear", "complaint", "timed", "idiom") is not None:
         return None
     return ask("waiver_needed", moment, "ADVANCE", waives=moment.run.evidence)
 
@@ -197,7 +197,7 @@ def remark(moment: Moment) -> Answer:
     strange = message.named(Tag.UNKNOWN) or message.has(Tag.TIME, Tag.SUBJECT)
     about_it = message.named(Tag.STAGE, Tag.NOUN, Tag.METRIC) and not message.named(Tag.PARAM)
     about_it = about_it or (message.has(Tag.REVIEW, Tag.AUX) and not message.has(Tag.PRAISE))
-    if message.has(Tag.BAD, Tag.NAN) and about_it and not strange:
+    if message.has(Tag.BAD, Tag.NAN) and about_it and (not strange or _blames(moment)):
         return hold(moment)
     if not strange and message.asked and message.has(Tag.IDIOM, Tag.HYPE):
         return ask("question", moment, "ADVANCE")
@@ -226,6 +226,15 @@ def remark(moment: Moment) -> Answer:
     return None
 
 
+def _blames(moment: Moment) -> bool:
+    """ "wrong system prompt used": a complaint about the work, though not every word of it is known."""
+    message = moment.message
+    unknown = sum(item.has(Tag.UNKNOWN) for item in message.words)
+    theirs = message.has(Tag.TIME, Tag.SUBJECT, Tag.MY, Tag.PERSON, Tag.WHICH) or message.asked
+    return unknown <= _VAGUE and not theirs and message.named(Tag.NOUN, Tag.METRIC, Tag.STAGE)
+
+
+_VAGUE = 2
 _FACTS = (
     Tag.BULK, Tag.BOTH, Tag.NUMBER, Tag.NOUN, Tag.AUX, Tag.FILL, Tag.ARTICLE, Tag.GLUE, Tag.IN, Tag.POLITE, Tag.AND,
     Tag.FILLER, Tag.NOW,

@@ -99,7 +99,8 @@ def hold_the_next_gate(moment: Moment) -> Answer:
     if message.find(Tag.HOLD) and moment.go and not message.has(Tag.BEFORE):
         return ask("mixed_polarity", moment)
     strange = message.named(Tag.UNKNOWN)
-    if moment.no_go or message.find(Tag.HOLD):
+    asked_first = message.has(Tag.BEFORE) and message.named(Tag.STAGE) and not message.asked  # "ask before training"
+    if moment.no_go or message.find(Tag.HOLD) or asked_first:
         return hold(moment)
     loose = any(clause.loose_not or clause.not_done for clause in message.clauses)
     negative = loose or message.has(Tag.NO)
