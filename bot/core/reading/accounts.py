@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from bot.core.reading.acts import END_TAGS, GO_TAGS, Act
 from bot.core.reading.binding import TURNED
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause
+from bot.core.reading.clauses import Clause
 from bot.core.reading.items import Item
 from bot.core.reading.questions import asks
 from bot.core.reading.tags import Tag
@@ -62,7 +63,7 @@ def accounts(clause: Clause, acts: Collection[Act]) -> bool:
     if not tags or not rest:
         return False
     if tags <= END_TAGS:
-        return _gives_reason(rest)
+        return _gives_reason(rest) and not _praises(rest)
     if tags <= _AGAIN:
         return _assesses(rest) or (_gives_reason(rest, any(item.text in _WAS for item in rest)) and _is_past(rest))
     return tags <= GO_TAGS and _assesses(rest)
@@ -82,6 +83,11 @@ def _owns_up(item: Item) -> bool:
     return item.has(Tag.MISTAKE) and not item.text.startswith(("wrong", "not", "was", "meant"))
 
 
+def _praises(items: Sequence[Item]) -> bool:
+    """ "kill it, lr is fine": no reason to end anything."""
+    return any(item.has(Tag.GOOD) for item in items) and not any(item.has(Tag.BAD, Tag.NAN) for item in items)
+
+
 def _describes(items: Sequence[Item], at: int) -> bool:
     """ "the other job" tells which job it was; "the other one" points at what is not written here."""
     return at + 1 < len(items) and items[at + 1].has(*_THINGS, Tag.UNKNOWN) and items[at + 1].text != "one"
@@ -91,8 +97,9 @@ def _is_past(items: Sequence[Item]) -> bool:
     """Whether it tells what was or is, other than an errand ("fix the disk") or a promise ("i'll free the disk")."""
     if any(item.text in _FUTURE or item.has(Tag.NEED) for item in items):
         return False
-    first = items[0]
-    after = items[1] if len(items) > 1 else None
+    said = [item for item in items if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILL, Tag.MARK)]
+    first = said[0] if said else items[0]
+    after = said[1] if len(said) > 1 else None
     errand = first.has(Tag.UNKNOWN, Tag.SET, Tag.SHOW, Tag.RELATIVE, Tag.GOOD) and not first.text.endswith("ed")
     return not (
         errand and after is not None and after.has(Tag.ARTICLE, Tag.MY, Tag.GLUE, Tag.NOUN, Tag.STAGE, Tag.HOST)

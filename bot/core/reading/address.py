@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS
+from bot.core.reading.acts import END_TAGS, GO_TAGS
 from bot.core.reading.context import Context, Place, RunView
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.message import Message

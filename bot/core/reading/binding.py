@@ -8,11 +8,10 @@ from dataclasses import replace
 from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
-_HAVING = frozenset({"has", "have", "had", "with", "got", "there is", "there's", "is there", "gets"})
-_FAREWELLS = frozenset({"see you", "see ya", "cya", "bye", "good night", "gn", "until"})
+_HAVING = frozenset({"has", "have", "had", "got", "there is", "there's", "is there", "gets"})
 _REPEATED = frozenset({"try", "run", "do", "give", "start", "launch", "go", "have", "re"})
 _BOUND_WORDS = frozenset({"do", "enough", "clean", "next"})
-_BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN, Tag.TIME, Tag.LATER)
+_BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN)
 _DENIAL = 4
 TURNED = frozenset({"went", "came out", "turned out", "stayed"})
 _PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
@@ -94,14 +93,9 @@ def _done_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
 
 def _next_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
     """ "next: training", "training next": said of a stage, it is no order."""
-    beside = [*[each for each in before[-1:]], *([after] if after else [])]
+    beside = [*before[-1:], *([after] if after else [])]
     colon = after is not None and after.is_mark(":")
     return item.text == "next" and (colon or any(each.has(Tag.STAGE) for each in beside))
-
-
-def _farewell(before: Sequence[Item], item: Item, after: Item | None) -> bool:
-    """ "see you tomorrow" puts nothing off."""
-    return item.has(Tag.TIME, Tag.LATER) and bool(before) and before[-1].text in _FAREWELLS
 
 
 def _last_said(before: Sequence[Item], *passed: Tag) -> Item:
@@ -117,6 +111,5 @@ _RULES: tuple[tuple[_Applies, _Retag], ...] = (
     (_praised, lambda tags: frozenset({Tag.NOUN})),
     (_done_stage, lambda tags: frozenset({Tag.BEGIN})),
     (_next_stage, lambda tags: frozenset({Tag.FILL})),
-    (_farewell, lambda tags: frozenset({Tag.FILL})),
     (_thanked_for, lambda tags: frozenset({Tag.FILL})),
 )

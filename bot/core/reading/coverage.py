@@ -6,7 +6,8 @@ stand behind one is a short list; before it and beside it more is allowed.
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Clause
+from bot.core.reading.acts import END_TAGS, GO_TAGS
+from bot.core.reading.clauses import Clause
 from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 

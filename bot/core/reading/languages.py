@@ -11,7 +11,10 @@ from __future__ import annotations
 from bot.core.reading.tags import Tag
 
 GERMAN = {
-    Tag.PROCEED: "weiter|weiter geht's|weiter gehts|weitermachen|mach weiter|machen wir weiter|fortfahren|fahr fort|fortsetzen",
+    Tag.PROCEED: """
+        weiter|weiter geht's|weiter gehts|weitermachen|mach weiter|machen wir weiter|fortfahren|fahr fort
+        |fortsetzen
+    """,
     Tag.FILLER: "ja|passt|gut|in ordnung|jawohl|klar|genau|jo|gerne",
     Tag.NO: "nein|nee|nö",
     Tag.NOT: "nicht|nie|niemals|kein|keine|keinen",
@@ -42,7 +45,9 @@ SPANISH = {
         |no continúes|no continues|no continuar|un momento|espera un poco|un segundo|no empieces
     """,
     Tag.STOP: "para|pare|alto|detente|detener|detén|páralo",
-    Tag.RETRY: "reintentar|reintenta|reintente|otra vez|de nuevo|intenta de nuevo|inténtalo de nuevo|reinicia|reiniciar",
+    Tag.RETRY: """
+        reintentar|reintenta|reintente|otra vez|de nuevo|intenta de nuevo|inténtalo de nuevo|reinicia|reiniciar
+    """,
     Tag.CANCEL: "cancela|cancelar|cancélalo|aborta|abortar",
     Tag.BEGIN: "empieza|empezar|iniciar|inicia|arranca|arrancar|comienza|comenzar",
     Tag.NOT: "nunca|jamás|tampoco",
@@ -62,7 +67,10 @@ FRENCH = {
         attends|attendez|attendre|pas encore|pas maintenant|un instant|une minute|une seconde|patiente|patientez
     """,
     Tag.STOP: "arrête|arrêtez|arrete|arrêter|stoppe|stoppez",
-    Tag.RETRY: "relance|relancer|relancez|reprends|reprendre|reprenez|réessaie|réessayer|réessayez|recommence|recommencer|encore une fois",
+    Tag.RETRY: """
+        relance|relancer|relancez|reprends|reprendre|reprenez|réessaie|réessayer|réessayez|recommence
+        |recommencer|encore une fois
+    """,
     Tag.CANCEL: "annule|annuler|annulez|annule tout",
     Tag.BEGIN: "lance|lancer|lancez|démarre|démarrer|démarrez",
     Tag.LATER: "demain|plus tard|après|tout à l'heure",
@@ -102,7 +110,10 @@ CHINESE = {
     Tag.FILLER: "好|好的|可以|行|没问题|是|是的|对|嗯|同意|开始|训练|开始训练|确认",
     Tag.NO: "不行|否|不是",
     Tag.NOT: "不|别|不要|先别|不能|没|没有|勿|不可以|不许|不可|别再",
-    Tag.HOLD: "等|等等|等一下|等下|稍等|先等一下|先等|再等等|等会|等会儿|暂停|先等等|先不要|还没|还没有|还不行|慢着|还不能|还不|先不|还早",
+    Tag.HOLD: """
+        等|等等|等一下|等下|稍等|先等一下|先等|再等等|等会|等会儿|暂停|先等等|先不要|还没|还没有|还不行|慢着
+        |还不能|还不|先不|还早
+    """,
     Tag.STOP: "停|停下|停止|停掉|先停|停一下",
     Tag.RETRY: "重试|再试一次|再来一次|重新开始|重跑|重启|重新运行",
     Tag.CANCEL: "取消|终止|中止|杀掉",
@@ -121,7 +132,8 @@ JAPANESE = {
     Tag.FILLER: "はい|うん|了解|大丈夫|いいよ|いいです|お願いします|お願い|オーケー|わかりました|では|開始|開始して",
     Tag.NO: "いいえ|いや|だめ|ダメ|駄目",
     Tag.HOLD: """
-        待って|待ってください|待って下さい|ちょっと待って|少し待って|お待ちください|少々お待ちください|お待ち下さい|まだ|続けないで|続けないでください|進めないで|保留
+        待って|待ってください|待って下さい|ちょっと待って|少し待って|お待ちください|少々お待ちください
+        |お待ち下さい|まだ|続けないで|続けないでください|進めないで|保留
     """,
     Tag.STOP: "止めて|止めてください|やめて|やめてください|ストップ|停止|停止して|停止してください|止まれ",
     Tag.RETRY: "再試行|再試行して|もう一度|もう一回|リトライ|再実行|再実行して|やり直して|再開|再開して",
@@ -151,8 +163,10 @@ DOUBTED = {Tag.HEDGE: "|".join(words for one in LISTED for tag, words in one.ite
 ALL = (*LISTED, DOUBTED)
 VIEWS = {
     "summary": """
-        статус|状态|进度|進捗|状況|ステータス|상태|zustand|estado|statut|прогресс|was läuft|wie weit|wie läuft's|wie läufts
-        |wie läuft es|wie sieht's aus|wie siehts aus|läuft es noch|läuft's noch|cómo va|como va|qué tal va|cómo vamos|où en est on|où en sommes nous
+        статус|状态|进度|進捗|状況|ステータス|상태|zustand|estado|statut|прогресс|was läuft|wie weit
+        |wie läuft's|wie läufts
+        |wie läuft es|wie sieht's aus|wie siehts aus|läuft es noch|läuft's noch|cómo va|como va|qué tal va
+        |cómo vamos|où en est on|où en sommes nous
         |ça avance|как дела|как там|как идёт|как идет|что там|怎么样|怎么样了|进度如何|到哪了|跑完了吗|どうですか
         |どうなってる|進捗どう|進捗は|어때|어떻게 돼가|come va|como está
     """,
@@ -161,7 +175,8 @@ VIEWS = {
         |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta|cuándo termina
         |combien de temps|combien de temps encore|il reste combien|quand est ce que ça finit|сколько осталось
         |сколько ещё|сколько еще|когда закончится|когда будет готово|когда готово|还要多久|还有多久|多久|什么时候完成
-        |什么时候好|あとどれくらい|あとどのくらい|いつ終わる|いつ終わりますか|얼마나 남았어|얼마나 남았|언제 끝나|언제 끝나요
+        |什么时候好|あとどれくらい|あとどのくらい|いつ終わる|いつ終わりますか|얼마나 남았어|얼마나 남았
+        |언제 끝나|언제 끝나요
         |quanto manca|quanto falta|falta muito
     """,
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.core.reading.clauses import ASKED, Clause, rhetorical
+from bot.core.reading.acts import ASKED, rhetorical
+from bot.core.reading.clauses import Clause
 from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.core.reading import guards
+from bot.core.reading.acts import ORDER_TAGS
 from bot.core.reading.address import Addressed, address
-from bot.core.reading.clauses import ORDER_TAGS, Clause
+from bot.core.reading.clauses import Clause
 from bot.core.reading.context import Context, Event, PendingQuestion, Phase, Place, QuestionKind, RunView
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.message import Message, parse

@@ -18,7 +18,8 @@ CONTENT: dict[Tag, str] = {
         |successfully|flawlessly|read well|reads well|went well|works|worked|works well|promising|converged
         |converging|improving|spot on|on track|usable|readable|coherent|sufficient|identical|finite|resolved
         |natural|realistic|diverse|accurate|relevant|on topic|flawless|pristine|what i expected|what we expected
-        |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up|back to normal|back online
+        |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up
+        |back to normal|back online
     """,
     Tag.BAD: """
         broken|wrong|garbage|bad|weird|off|odd|corrupt|corrupted|truncated|incomplete|missing|strange
@@ -33,7 +34,8 @@ CONTENT: dict[Tag, str] = {
         |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
         |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
         |collapsed|collapsing|spike|spikes|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
-        |overfits|diverges|explodes|plateaus|oscillates|oscillating|overheating|overheated|disconnected|flaky|interrupted|preempted|evicted|rebooted|segfault|segfaulted
+        |overfits|diverges|explodes|plateaus|oscillates|oscillating|overheating|overheated|disconnected|flaky
+        |interrupted|preempted|evicted|rebooted|segfault|segfaulted
     """,
     Tag.NAN: "nan|nans|inf|infinite",
     Tag.CHECK: """
@@ -44,7 +46,8 @@ CONTENT: dict[Tag, str] = {
     Tag.REVIEW: """
         checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
         |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
-        |compared|sampled|found|spotted|detected|noticed|observed|opened|can confirm|i can confirm|we can confirm|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
+        |compared|sampled|found|spotted|detected|noticed|observed|opened|can confirm|i can confirm|we can confirm
+        |skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
     """,
     Tag.FILLER: """
         ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
@@ -114,7 +117,8 @@ CONTENT: dict[Tag, str] = {
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
         |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
-        |ckpt|ckpts|cfg|template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting|encoding|mask|masks
+        |ckpt|ckpts|cfg|template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting
+        |encoding|mask|masks
         |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
         |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
         |parquet|safetensors|metadata|layers|layer|embeddings|dashboard|wandb|tensorboard|node|nodes|network
@@ -131,7 +135,8 @@ CONTENT: dict[Tag, str] = {
         |where it stopped|from where it stopped|where it left off|from where it left off|from there
     """,
     Tag.FILL: """
-        yet|have|these|those|of|for|there|here|as|up|very|really|from|by hand|manually|personally|myself|thoroughly|carefully|in detail|because|since|cause|bc|cuz|coz|due to|mine
+        yet|have|these|those|of|for|there|here|as|up|very|really|from|by hand|manually|personally|myself
+        |thoroughly|carefully|in detail|because|since|cause|bc|cuz|coz|due to|mine
         |something|anything|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
         |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
     """,
@@ -147,13 +152,17 @@ CONTENT: dict[Tag, str] = {
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",
     Tag.ONLY: "only|just|simply|merely",
-    Tag.AGAIN: "again|once more|once again|one more try|one more attempt|another attempt|one more go|one last try|one more time|anew|another go|another try|another shot|another chance|another spin|second time|re",
+    Tag.AGAIN: """
+        again|once more|once again|one more try|one more attempt|another attempt|one more go|one last try
+        |one more time|anew|another go|another try|another shot|another chance|another spin|second time|re
+    """,
     Tag.PAST: """
         continued|continues|continuing|proceeded|proceeds|proceeding|started|starts|starting|launched
         |launches|launching|going|goes|went|gone|stopped|stops|stopping|cancelled|canceled|cancels
         |cancelling|killed|kills|killing|aborted|aborting|waited|waits|waiting|held|holds|holding|paused
         |pausing|resumed|resuming|retried|retries|retrying|restarted|restarting|running|runs|ran
         |terminated|skipped|skipping|approves|approving|approval|begins|beginning|began|begun
-        |went down|came down|goes down|dropped|stayed|turned out|came out|benchmarked|benchmarking|trained|trains|extracting
+        |went down|came down|goes down|dropped|stayed|turned out|came out|benchmarked|benchmarking|trained|trains
+        |extracting
     """,
 }

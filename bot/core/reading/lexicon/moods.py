@@ -52,7 +52,8 @@ MOODS: dict[Tag, str] = {
         |apparently|supposedly|or something|or whatever|whatever|i could|we could|we might|we should
         |we can|we may|should be|should be fine|could|consider|considering|thinking|what if|how about
         |what about|in theory|in principle|feels|feel like|worth|plan to|planning to|going to|gonna
-        |time to|about to|will be|it'll be|they'll be|ready to|good to|ok to|okay to|safe to|fine to|happy to|free to|able to|clear to
+        |time to|about to|will be|it'll be|they'll be|ready to|good to|ok to|okay to|safe to|fine to|happy to
+        |free to|able to|clear to
         |need to|needs to|have to|has to|ought to|supposed to|must|eventually|or not|tho|though|idk
         |dunno|hm|hmm|hmmm|um|uh|er|eh|meh|ish
     """,
@@ -77,7 +78,8 @@ MOODS: dict[Tag, str] = {
         without me|ship it|make it so|full steam ahead|fire away|green light|greenlight|green lit|engage
         |all systems go|make it happen|have at it|knock yourself out|be my guest|all yours|your call
         |up to you|you decide|as you wish|as you like|by all means|whatever you think|onwards|onward
-        |you have my approval|you have my ok|you have my blessing|my approval|kick it|off to|off we go|ship|roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
+        |you have my approval|you have my ok|you have my blessing|my approval|kick it|off to|off we go|ship|roll
+        |rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
         |ready when you are|cont|contd|next|next please|next up|and next
     """,
     Tag.WH: """
@@ -87,7 +89,8 @@ MOODS: dict[Tag, str] = {
     """,
     Tag.MODAL: """
         should|shall|can|can you|could you|would you|will you|may i|may we|can i|can we|could we|could i
-        |shall we|shall i|should i|should we|why not|why don't we|why dont we|do we|do you|do i|may|mind if|would it|any chance
+        |shall we|shall i|should i|should we|why not|why don't we|why dont we|do we|do you|do i|may|mind if
+        |would it|any chance
     """,
     Tag.AUX: """
         is|it's|are|was|were|has|had|be|been|being|does|did|will|it'll|he's|she's|that's|thats|there's

@@ -129,8 +129,10 @@ def _plain_question(words: tuple[Item, ...]) -> str | None:
         after = words[at + 1 :]
         if _is_wh(item) and item.text.split()[0] in ("who", "who's", "whos") and any(_did(each) for each in after):
             return "audit"
-        if _is_wh(item) and item.text.startswith("what") and any(
-            each.text.startswith("next ") or each.text in ("will you", "would you") for each in after
+        if (
+            _is_wh(item)
+            and item.text.startswith("what")
+            and any(each.text.startswith("next ") or each.text in ("will you", "would you") for each in after)
         ):
             return "plan"
         if item.text in _WHEN and any(each.has(Tag.DONE) or each.text in _ENDS for each in after):

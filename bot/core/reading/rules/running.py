@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import BARE_TAGS
+from bot.core.reading.acts import BARE_TAGS
 from bot.core.reading.context import Phase
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.rules import asking

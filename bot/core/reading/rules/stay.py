@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import BARE_TAGS, GO_TAGS, PUTTING, Clause
+from bot.core.reading.acts import BARE_TAGS, GO_TAGS
+from bot.core.reading.clauses import PUTTING, Clause
 from bot.core.reading.questions import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
@@ -93,6 +94,7 @@ def _leads(clause: Clause) -> bool:
     return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
 
 
+_FAREWELLS = frozenset({"see you", "cya", "bye", "good night", "gn"})
 _LEFT = ("leave it", "let it be")
 
 
@@ -110,7 +112,8 @@ def stop_or_later(moment: Moment) -> Answer:
     if message.has(Tag.NEED) and not message.named(Tag.VIEW) and (message.has(Tag.TIME, Tag.CONDITION)):
         return hold(moment)
     postponed = message.has(Tag.LATER) or (message.has(Tag.TIME) and not message.has(Tag.SUBJECT))
-    return hold(moment) if postponed and not strange and not message.settings else None
+    leaves = any(item.text in _FAREWELLS for item in message.items)  # "see you tomorrow" puts nothing off
+    return hold(moment) if postponed and not (strange or leaves or message.settings) else None
 
 
 def cancel_at_gate(moment: Moment) -> Answer:
