@@ -9,7 +9,7 @@ from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
 _HAVING = frozenset({"has", "have", "had", "got", "there is", "there's", "is there", "gets"})
-_REPEATED = frozenset({"try", "run", "do", "give", "start", "launch", "go", "have", "re"})
+_REPEATED = frozenset({"try", "run", "do", "give", "give it", "start", "launch", "go", "have", "re"})
 _BOUND_WORDS = frozenset({"do", "enough", "clean", "next"})
 _BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN)
 _DENIAL = 4

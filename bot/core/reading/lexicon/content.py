@@ -29,7 +29,7 @@ CONTENT: dict[Tag, str] = {
         |not working|not decreasing|not going down|going up|flat|plateaued|overfitting|wasted|useless
         |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
         |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
-        |not finite|nonfinite|unusable|regressed|hangs|leaking|leaks|fishy|sketchy|questionable|iffy|shady|dubious
+        |not finite|nonfinite|unusable|regressed|repeat themselves|repeats itself|repeating|hangs|leaking|leaks|fishy|sketchy|questionable|iffy|shady|dubious
         |sus|ugly|nasty|poor|mediocre|blank|noisy|jumpy|unstable|degenerate|degraded|degrading|mangled|scrambled
         |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
         |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
@@ -117,7 +117,7 @@ CONTENT: dict[Tag, str] = {
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
         |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
-        |ckpt|ckpts|cfg|template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting
+        |ckpt|ckpts|cfg|eos|bos|template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting
         |encoding|mask|masks
         |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
         |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
@@ -138,7 +138,7 @@ CONTENT: dict[Tag, str] = {
         yet|have|these|those|of|for|there|here|as|up|very|really|from|by hand|manually|personally|myself
         |thoroughly|carefully|in detail|because|since|cause|bc|cuz|coz|due to|mine
         |something|anything|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
-        |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
+        |more or less|overall|everywhere|long|under|below|above|least|left|far|also|too|even|by now|now that|well
     """,
     Tag.STATE: """
         alive|active|ours|all ours|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline

@@ -57,7 +57,7 @@ def _of_something_else(items: Sequence[Item], figure: Item) -> bool:
     since = next((i for i in range(at, -1, -1) if items[i].has(Tag.CONDITION)), at)
     return any(
         item.has(Tag.METRIC, Tag.HOST)
-        or (item.has(Tag.VIEW) and item.value in ("disk", "gpu"))
+        or (item.has(Tag.VIEW) and item.value not in ("progress", "summary", "eta"))
         or (item.has(Tag.UNKNOWN) and before.has(Tag.CONDITION, Tag.ARTICLE, Tag.MY))
         for before, item in itertools.pairwise(items[since:at])
     )
