@@ -29,11 +29,12 @@ CONTENT: dict[Tag, str] = {
         |not working|not decreasing|not going down|going up|flat|plateaued|overfitting|wasted|useless
         |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
         |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
-        |not finite|nonfinite|unusable|regressed|repeat themselves|repeats itself|repeating|hangs|leaking|leaks|fishy|sketchy|questionable|iffy|shady|dubious
+        |not finite|nonfinite|unusable|regressed|repeat themselves|repeats itself|repeating|hangs|leaking|leaks
+        |fishy|sketchy|questionable|iffy|shady|dubious
         |sus|ugly|nasty|poor|mediocre|blank|noisy|jumpy|unstable|degenerate|degraded|degrading|mangled|scrambled
         |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
         |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
-        |collapsed|collapsing|spike|spikes|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
+        |collapsed|collapsing|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
         |overfits|diverges|explodes|plateaus|oscillates|oscillating|overheating|overheated|disconnected|flaky
         |interrupted|preempted|evicted|rebooted|segfault|segfaulted
     """,

@@ -12,7 +12,6 @@ from bot.core.reading.settings import parse_number
 from bot.core.reading.tags import Tag
 
 _NEW = frozenset({"new", "another"})
-_OPENING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)
 
 
 def read_without_run(message: Message, context: Context) -> Intent:

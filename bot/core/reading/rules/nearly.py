@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.core.reading.context import Place
 from bot.core.reading.fuzzy import ACT_FROM, slip
 from bot.core.reading.rules.moment import Answer, Moment, ask
 from bot.core.reading.tags import Tag
@@ -18,7 +19,7 @@ def nearly_an_order(moment: Moment) -> Answer:
     strange = [item.text for item in message.words if item.has(Tag.UNKNOWN)]
     rest = [item for item in message.words if not item.has(Tag.UNKNOWN)]
     plain = len(message.words) <= _FEW and all(item.has(*_BESIDE) for item in rest) and not message.asked
-    if not plain or len(strange) != 1 or moment.context.place is not moment.context.place.THREAD:
+    if not plain or len(strange) != 1 or moment.context.place is not Place.THREAD:
         return None
     typed = strange[0]
     goes = any(item.text == "go" for item in rest)
