@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS
+from bot.core.reading.acts import END_TAGS, GO_TAGS
 from bot.core.reading.context import Context, Place, RunView
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.message import Message
@@ -28,7 +28,7 @@ def address(message: Message, context: Context) -> Addressed:
     bulk = _bulk(message, context)
     if bulk is not None:
         return Addressed(answer=bulk)
-    if message.runs:
+    if message.addressed:
         return _by_id(message, context)
     return _by_state(message, context)
 
@@ -49,7 +49,8 @@ def _candidates(context: Context) -> list[str]:
 
 def _in_thread(message: Message, context: Context) -> Addressed:
     thread = context.find(context.thread_run)
-    others = [run for run in message.runs if run != context.thread_run]
+    spoken_to = message.runs and [run for clause in message.clauses for run in clause.addressed()]
+    others = [run for run in spoken_to if run != context.thread_run]
     views = {str(item.value) for item in message.items if item.has(Tag.VIEW)}
     if not others or views & _LOOKING or message.has(Tag.SAME):
         return Addressed(run=thread)
@@ -90,10 +91,10 @@ def _bulk(message: Message, context: Context) -> Intent | None:
 
 
 def _by_id(message: Message, context: Context) -> Addressed:
-    run = context.find(message.runs[0])
-    if run is not None and len(message.runs) == 1:
+    run = context.find(message.addressed[0])
+    if run is not None and len(message.addressed) == 1:
         return Addressed(run=run)
-    missing = [name for name in message.runs if context.find(name) is None]
+    missing = [name for name in message.addressed if context.find(name) is None]
     more = {"candidates": _candidates(context)}
     if missing:
         return Addressed(answer=Intent(kind=Kind.ASK, rule="no_such_run", why="unknown_run", more=more))
@@ -110,7 +111,7 @@ def _by_state(message: Message, context: Context) -> Addressed:
     waiting = [run for run in context.runs if run.at_gate]
     if len(context.runs) == 1:
         return Addressed(run=context.runs[0])
-    if not _orders(message) and not message.claims and not message.has(Tag.WHICH):
+    if not _orders(message) and not message.claims and not message.has(Tag.WHICH) and not _picks(message):
         return Addressed()
     if len(waiting) == 1:
         return Addressed(run=waiting[0])
@@ -124,12 +125,20 @@ def _by_state(message: Message, context: Context) -> Addressed:
     return Addressed(answer=_which(message, [run.id for run in waiting] or _candidates(context)))
 
 
+def _picks(message: Message) -> bool:
+    """ "the first one": an answer to a question that was not asked."""
+    return message.only(Tag.FIRST, Tag.SECOND, Tag.POLITE, Tag.FILLER, Tag.ARTICLE) and message.named(
+        Tag.FIRST, Tag.SECOND
+    )
+
+
 def _meant(message: Message) -> bool:
     return (
         _orders(message)
         or bool(message.claims)
         or message.has(Tag.WHICH, Tag.VIEW, Tag.METRIC, Tag.NO)
         or message.asked
+        or _picks(message)
     )
 
 

@@ -1,4 +1,4 @@
-"""Items to clauses: where a thought ends, what it orders, claims and sets, and how far its negation reaches."""
+"""Items to clauses: where a thought ends, and what it orders, claims and sets."""
 
 from __future__ import annotations
 
@@ -6,49 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from bot.core.reading.acts import ORDER_TAGS, Act, find_acts
+from bot.core.reading.claims import find_claims, measured
 from bot.core.reading.context import ParamSpec
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item
 from bot.core.reading.settings import Setting, find_settings
 from bot.core.reading.tags import Tag
 
-# The order in which a word's classes are tried as what it orders.
-ORDER_TAGS = (
-    Tag.FRESH, Tag.RETRY, Tag.RESUME, Tag.PROCEED, Tag.LGTM, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.HOLD,
-    Tag.STOP, Tag.CANCEL, Tag.NUKE, Tag.ODD_KILL, Tag.UNDO, Tag.SKIP, Tag.EXTEND,
-)  # fmt: skip
-GO_TAGS = frozenset(
-    {Tag.PROCEED, Tag.LGTM, Tag.YES, Tag.CONFIRM, Tag.BEGIN, Tag.DO_STAGE, Tag.RESUME, Tag.RETRY, Tag.FRESH}
-)
-BARE_TAGS = frozenset({Tag.LGTM, Tag.YES, Tag.CONFIRM})  # mean something only as an answer
-END_TAGS = frozenset({Tag.STOP, Tag.CANCEL, Tag.NUKE, Tag.ODD_KILL})
-_OPENERS = (
-    Tag.POLITE, Tag.FILLER, Tag.AND, Tag.PERMIT, Tag.YES, Tag.NO, Tag.NOT, Tag.NOW, Tag.BOT, Tag.PERSON, Tag.RUN,
-    Tag.PRAISE, Tag.LOOK, Tag.ACK, Tag.ONLY, Tag.GOOD, Tag.MODAL, Tag.HEDGE, Tag.SUBJECT, Tag.DONE, Tag.CONDITION,
-    Tag.TO, Tag.AUX, Tag.WH, Tag.JOKE, Tag.FIRST, Tag.GLUE, Tag.FILL, Tag.ADDRESS,
-)  # fmt: skip
-_COMPARES = ("=", "==", "<", ">")
 _SEEMS = frozenset({"look", "looks", "looking"})
 _REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
-_ASKING_NOT = frozenset(
-    f"{verb}{tail}"
-    for verb in ("is", "are", "ca", "should", "could", "wo", "would", "does", "did", "has", "have")
-    for tail in ("n't", "nt")
-)
-_ASKED = frozenset({"it", "we", "you", "i", "they", "he", "she", "this", "that", "the", "there"})
+PUTTING = frozenset({"keep", "leave", "put"})
+REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
+_COMPARES = ("=", "==", "<", ">")
 _ENDS = (",", ";", ".", "!", "?", "(", ")", '"', "\n", ">", "=>", "->", "/", "[", "]", "{", "}", "|")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Act:
-    """An order word in its place. stage: the stage it is about, where one is named after it."""
-
-    tag: Tag
-    at: int
-    negated: bool = False
-    stage: str | None = None
-    guessed: bool = False
-    text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +59,11 @@ class Clause:
         """The run ids named, in order."""
         return list(dict.fromkeys(str(item.value) for item in self.items if item.has(Tag.RUN) and item.value))
 
+    def addressed(self) -> list[str]:
+        """The run ids the order is for: what stands behind a condition or "same as" is only spoken of."""
+        bound = next((at for at, item in enumerate(self.items) if item.has(Tag.CONDITION, Tag.SAME)), len(self.items))
+        return list(dict.fromkeys(str(item.value) for item in self.items[:bound] if item.has(Tag.RUN) and item.value))
+
     def stages(self) -> list[str]:
         """The stages named, in order."""
         return list(dict.fromkeys(str(item.value) for item in self.rest() if item.has(Tag.STAGE)))
@@ -119,7 +95,12 @@ def split_clauses(items: Sequence[Item]) -> list[Clause]:
             if item.is_mark('"'):
                 quote_open = not quote_open
             line += item.is_mark("\n")
-        elif item.has(Tag.AND) and _starts_order(items, at + 1) and current:
+        elif _excepts(items, at, current):
+            close(False, speech)
+            current = [item] if item.has(Tag.NOT) else []
+        elif (_gives_reason(items, at) and any(each.has(*ORDER_TAGS) for each in current)) or (
+            item.has(Tag.AND) and _starts_order(items, at + 1) and current
+        ):
             close(False, speech)
             current = [item]
         else:
@@ -170,11 +151,30 @@ def _is_speaker(current: Sequence[Item]) -> bool:
     return len(current) == 1 and current[0].has(Tag.UNKNOWN, Tag.PERSON, Tag.SUBJECT, Tag.REPORT)
 
 
+def _gives_reason(items: Sequence[Item], at: int) -> bool:
+    """ "because ...", "as the vocab is wrong"; other than "as planned"."""
+    if items[at].text != "as":
+        return items[at].text in REASONS
+    after = items[at + 1] if at + 1 < len(items) else None
+    return after is not None and (after.has(Tag.ARTICLE, Tag.MY, Tag.METRIC, Tag.PARAM) or after.text in ("it", "we"))
+
+
+def _excepts(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
+    """ "continue r12 (but|and) not r14": what is not meant is a thought of its own."""
+    if not items[at].has(Tag.NOT, Tag.AND, Tag.BUT):
+        return False
+    behind = at + 1 if items[at].has(Tag.AND, Tag.BUT) else at
+    follows = behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].has(Tag.RUN)
+    return follows and any(item.has(Tag.RUN) for item in current)
+
+
 def _starts_order(items: Sequence[Item], at: int) -> bool:
     while at < len(items) and items[at].has(Tag.POLITE, Tag.NOW, Tag.ONLY, Tag.AND, Tag.ARTICLE):
         at += 1
     if at >= len(items):
         return False
+    if items[at].text in PUTTING:
+        return any(item.has(Tag.HOLD) for item in items[at + 1 : at + 4])
     if items[at].has(Tag.RUN):
         return at + 1 < len(items) and items[at + 1].has(*ORDER_TAGS)
     return items[at].has(*ORDER_TAGS, Tag.NOT) and not items[at].has(Tag.GOOD)
@@ -182,9 +182,9 @@ def _starts_order(items: Sequence[Item], at: int) -> bool:
 
 def _analyse(items: Sequence[Item], line: int, asked: bool, spoken: bool) -> Clause:
     settings, used = find_settings(items)
-    claims, claimed, not_done = _find_claims(items, used)
-    claimed |= _measured(items)
-    acts, loose = _find_acts(items, used | claimed)
+    claims, claimed, not_done = find_claims(items, used)
+    claimed |= measured(items)
+    acts, loose = find_acts(items, used | claimed)
     return Clause(
         items=tuple(items),
         line=line,
@@ -197,104 +197,3 @@ def _analyse(items: Sequence[Item], line: int, asked: bool, spoken: bool) -> Cla
         not_done=not_done,
         spoken=spoken,
     )
-
-
-def _find_claims(items: Sequence[Item], used: set[int]) -> tuple[list[Claim], set[int], bool]:
-    """ "extraction (has|is|looks) done|fine", "done with extraction", "done"; a negated one is no claim."""
-    claims: list[Claim] = []
-    claimed: set[int] = set()
-    not_done = False
-    stage_at: int | None = None
-    for at, item in enumerate(items):
-        if at in used:
-            continue
-        if item.has(Tag.STAGE):
-            stage_at = at
-        elif item.has(Tag.DONE) or (item.has(Tag.GOOD) and stage_at is not None):
-            if any(items[i].has(Tag.NOT) and not rhetorical(items, i) for i in range(max(0, at - 3), at)):
-                not_done = True
-                continue
-            span = _claim_span(items, at, stage_at)
-            named = [i for i in span if items[i].has(Tag.STAGE)]
-            stage = str(items[named[0]].value) if named else None
-            claims.append(Claim(stage=stage, status="done" if item.has(Tag.DONE) else "good"))
-            claimed |= span
-            stage_at = None
-        elif not item.has(Tag.AUX, Tag.GLUE, Tag.FILL, Tag.REVIEW, Tag.NOUN, Tag.ARTICLE, Tag.HEDGE, Tag.NOT, Tag.RUN):
-            stage_at = None
-    return claims, claimed, not_done
-
-
-def _measured(items: Sequence[Item]) -> set[int]:
-    """The positions of "loss < 2", "accuracy is 0.7": a figure somebody read, not a value to set."""
-    spans: set[int] = set()
-    for at, item in enumerate(items):
-        end = at + 1
-        if not item.has(Tag.METRIC):
-            continue
-        while end < len(items) and (
-            items[end].has(Tag.AUX, Tag.AT, Tag.GLUE, Tag.FILL) or items[end].is_mark("<", ">", "=", ":")
-        ):
-            end += 1
-        if end < len(items) and items[end].has(Tag.NUMBER):
-            spans |= set(range(at, end + 1))
-    return spans
-
-
-def _claim_span(items: Sequence[Item], at: int, stage_at: int | None) -> set[int]:
-    """The positions of a claim: the status word, the stage it is about, and the auxiliaries between."""
-    if stage_at is not None:
-        return {i for i in range(stage_at, at + 1) if not items[i].has(Tag.NOT, Tag.HEDGE)}
-    after = at + 1
-    while after < len(items) and items[after].has(Tag.SET, Tag.ARTICLE):
-        after += 1
-    if after < len(items) and items[after].has(Tag.STAGE):
-        return set(range(at, after + 1))
-    start = at
-    while start > 0 and items[start - 1].has(Tag.AUX, Tag.GLUE, Tag.FILL, Tag.NOUN, Tag.ARTICLE):
-        start -= 1
-    return set(range(start, at + 1))
-
-
-def _find_acts(items: Sequence[Item], used: set[int]) -> tuple[list[Act], bool]:
-    acts: list[Act] = []
-    negated = loose = False
-    opening = True  # nothing but words that may stand before an order so far
-    for at, item in enumerate(items):
-        if at in used:
-            continue
-        tag = _order_of(item, opening and not acts)
-        opening = opening and item.has(*_OPENERS, Tag.MARK)
-        if item.has(Tag.BUT):
-            negated = False  # "not perfect but continue": what was negated is said before it
-        elif item.has(Tag.NOT) and not rhetorical(items, at):
-            follows_order = bool(acts) and at == acts[-1].at + 1
-            if follows_order:
-                acts[-1] = replace(acts[-1], negated=True)
-            negated, loose = True, not follows_order
-        elif item.has(Tag.STAGE) and acts and acts[-1].stage is None and acts[-1].tag not in BARE_TAGS:
-            acts[-1] = replace(acts[-1], stage=str(item.value))
-        elif tag is not None:
-            stage = str(item.value) if item.has(Tag.STAGE) else None
-            acts.append(Act(tag=tag, at=at, negated=negated, stage=stage, guessed=item.guessed, text=item.text))
-            loose = False
-        elif item.has(Tag.SET, Tag.RELATIVE, Tag.PARAM):
-            loose = False
-    return acts, loose
-
-
-def rhetorical(items: Sequence[Item], at: int) -> bool:
-    """Whether a negation only asks: "isn't it time to continue?", "shouldn't we go on"."""
-    opens = all(item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.BUT) for item in items[:at])
-    after = items[at + 1] if at + 1 < len(items) else None
-    return (
-        opens and items[at].text in _ASKING_NOT and after is not None and (after.text in _ASKED or after.has(Tag.STAGE))
-    )
-
-
-def _order_of(item: Item, opening: bool) -> Tag | None:
-    """The order a word gives here; a word that may be a noun gives one only where an order can begin."""
-    tag = next((tag for tag in ORDER_TAGS if tag in item.tags), None) if item.value != "emoji" else None
-    if tag is None or opening or not item.has(Tag.NOUN, Tag.DO_STAGE, Tag.GOOD, Tag.STAGE):
-        return tag
-    return None

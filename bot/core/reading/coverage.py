@@ -6,7 +6,8 @@ stand behind one is a short list; before it and beside it more is allowed.
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Clause
+from bot.core.reading.acts import END_TAGS, GO_TAGS
+from bot.core.reading.clauses import Clause
 from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
@@ -27,9 +28,11 @@ _BESIDE = _BEFORE | {
 _BESIDE_VALUE = AFTER | {Tag.FILLER, Tag.ADDRESS, Tag.SET}
 _OBJECTS = frozenset({"run", "job", "jobs", "stage", "step", "pipeline", "process", "gate", "one", "card"})
 _WITH = frozenset({"with", "using", "w", "w/"})
+_LAST = frozenset({"last", "latest", "newest", "recent", "best"})
 _OK = frozenset({"ok", "okay"})
 _NEED_OBJECT = frozenset({"run", "trigger", "spin up", "fire up", "on to", "onto"})
 _AGAIN_AFTER = frozenset({Tag.RETRY, Tag.RESUME, Tag.BEGIN, Tag.DO_STAGE})
+_MANNERS = (Tag.POLITE, Tag.ADDRESS, Tag.AND, Tag.BOT, Tag.MARK)
 _VAGUE = 2  # unknown words that an aside about what was looked at may hold
 
 
@@ -40,11 +43,18 @@ def understood(clause: Clause) -> bool:
     rest = list(clause.rest())
     vague = sum(not _is(item, _BESIDE | _ORDERS) for item in rest)
     looked = clause.has(Tag.REVIEW) and clause.items[0].has(Tag.REVIEW, Tag.SUBJECT)
-    return vague == 0 or (vague <= _VAGUE and looked)
+    return (vague == 0 and not _errand(rest)) or (vague <= _VAGUE and looked)
+
+
+def _errand(items: list[Item]) -> bool:
+    """ "update the config", "correct the labels": known words, but something to be done."""
+    at = next((i for i, item in enumerate(items) if not item.has(*_MANNERS)), len(items))
+    asked = at + 1 < len(items) and items[at].has(Tag.SET, Tag.GOOD) and items[at].text not in _WITH
+    return asked and items[at + 1].has(Tag.ARTICLE, Tag.MY)
 
 
 def _is(item: Item, tags: frozenset[Tag]) -> bool:
-    return bool(item.tags & tags) or (Tag.HYPE in item.tags and item.value == "emoji")
+    return bool(item.tags & tags) or item.value == "emoji"  # what an emoji objects to is said elsewhere
 
 
 def _order_understood(clause: Clause) -> bool:
@@ -58,7 +68,7 @@ def _order_understood(clause: Clause) -> bool:
             if at > first and not _set_or_stage(clause, at):
                 return False
             continue
-        if at < first and not (_is(item, _BEFORE) or _assessed(clause, at)):
+        if at < first and not (_is(item, _BEFORE) or _assessed(clause, at) or _leads_in(clause, at)):
             return False
         if at >= first and not (_is(item, AFTER | _ORDERS) or _fits(clause, at, item)):
             return False
@@ -70,6 +80,14 @@ def _set_or_stage(clause: Clause, at: int) -> bool:
     return bool(clause.settings) or any(item.has(Tag.STAGE, Tag.METRIC) for item in clause.items[: at + 1])
 
 
+def _leads_in(clause: Clause, at: int) -> bool:
+    """ "please to continue" is foreign but plain; "sorry, cancel that" ends what was a mistake."""
+    item = clause.items[at]
+    if item.has(Tag.TO):
+        return at > 0 and clause.items[at - 1].has(Tag.POLITE) and at + 1 == clause.acts[0].at
+    return item.has(Tag.MISTAKE) and all(act.tag in END_TAGS for act in clause.acts)
+
+
 def _assessed(clause: Clause, at: int) -> bool:
     """ "logs look good continue": nouns and looking may stand before the verb when a verdict follows."""
     item = clause.items[at]
@@ -77,11 +95,28 @@ def _assessed(clause: Clause, at: int) -> bool:
     return verdict and item.has(Tag.NOUN, Tag.REVIEW, Tag.AUX, Tag.FILL)
 
 
+def _from_what_is_there(clause: Clause, at: int) -> bool:
+    """ "resume from the last good shard": the rest of the order says where what is kept ends."""
+    items = clause.items
+    start = next((i for i in range(at, clause.acts[0].at, -1) if items[i].text == "from"), None)
+    if start is None or not any(act.tag in _AGAIN_AFTER for act in clause.acts):
+        return False
+    place = [item for item in items[start + 1 :] if not item.has(Tag.POLITE, Tag.NOW, Tag.MARK)]
+    kept = len(place) > 1 and place[-1].has(Tag.NOUN) and any(_is_last(item) for item in place)
+    return kept and all(item.has(Tag.ARTICLE, Tag.NOUN, Tag.GOOD, Tag.DONE) or _is_last(item) for item in place)
+
+
+def _is_last(item: Item) -> bool:
+    return item.text.removeprefix("the ") in _LAST
+
+
 def _fits(clause: Clause, at: int, item: Item) -> bool:
     """The few other words behind a verb, each only in its place."""
     after = clause.items[at + 1] if at + 1 < len(clause.items) else None
     if item.has(Tag.TO, Tag.ON) or item.text == "for":
-        return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MY)
+        return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MY, Tag.BOTH)
+    if _from_what_is_there(clause, at):
+        return True
     if item.has(Tag.AGAIN, Tag.RESUMED):
         return any(act.tag in _AGAIN_AFTER for act in clause.acts)
     if item.has(Tag.ARTICLE, Tag.MY):

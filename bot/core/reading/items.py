@@ -65,18 +65,7 @@ def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
         slips += token.kind == "word"
         items.append(_spell(token, names, slips <= _MAX_SLIPS))
         at += 1
-    return _bind_no(_join_run_numbers(items))
-
-
-def _bind_no(items: list[Item]) -> list[Item]:
-    """ "no missing files": a "no" right before what would be bad binds to it."""
-    out: list[Item] = []
-    for item in items:
-        if out and out[-1].text in ("no", "nothing") and item.has(Tag.BAD, Tag.NAN) and not item.guessed:
-            out[-1] = Item(frozenset({Tag.BOUND}), f"{out[-1].text} {item.text}")
-        else:
-            out.append(item)
-    return out
+    return _join_run_numbers(items)
 
 
 def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:

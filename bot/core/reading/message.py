@@ -1,28 +1,26 @@
-"""A message understood by itself, before any run is looked at: its clauses and what speaks against acting."""
+"""A message understood by itself, before any run is looked at: its clauses and what they say."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause, rhetorical, split_clauses
-from bot.core.reading.coverage import AFTER, understood
+from bot.core.reading.acts import Act
+from bot.core.reading.binding import bind
+from bot.core.reading.clauses import Clause, split_clauses
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
 from bot.core.reading.names import Names
 from bot.core.reading.normalise import Cleaned
+from bot.core.reading.questions import asks
 from bot.core.reading.settings import Setting
 from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 from bot.core.reading.views import VIEWS
 
-_RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
-_LOOKING = frozenset({"checking", "looking"})
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _COMPARES = ("<", ">", "=", "==", "=>")
-_INVERTED = frozenset({"is", "are", "was", "were", "does", "did", "has", "have", "is there"})
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Message:
     @cached_property
     def words(self) -> tuple[Item, ...]:
         """The items that say something: no marks, emoji or mention of the bot."""
-        return tuple(item for item in self.items if not _silent(item))
+        return tuple(item for item in self.items if not silent(item))
 
     @cached_property
     def emoji(self) -> tuple[Item, ...]:
@@ -69,7 +67,14 @@ class Message:
         """Every run id that is named."""
         return tuple(dict.fromkeys(run for clause in self.clauses for run in clause.runs()))
 
-    @property
+    @cached_property
+    def addressed(self) -> tuple[str, ...]:
+        """The runs it is said to; every one that is named, where all stand behind a condition."""
+        if len(self.runs) < 2:
+            return self.runs
+        return tuple(dict.fromkeys(run for clause in self.clauses for run in clause.addressed())) or self.runs
+
+    @cached_property
     def asked(self) -> bool:
         """Whether a question mark stands anywhere, or a clause has the form of a question."""
         return any(clause.asked or asks(clause) for clause in self.clauses)
@@ -107,24 +112,19 @@ class Message:
         """The message that this is a part of."""
         return self.outer or self
 
-    @cached_property
-    def objections(self) -> tuple[str, ...]:
-        """Everything in the whole message that keeps an order from being carried out; codes of `why`."""
-        return tuple(dict.fromkeys(code for code, present in _objections(self.whole) if present))
-
 
 def parse(cleaned: Cleaned, names: Names) -> Message:
     """Understand a cleaned message with the names of the moment."""
     tokens = tokenise(cleaned.text, names.whole)
     if len(tokens) >= MAX_TOKENS:
         cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    items = _bare_view(_without_ornament(classify_tokens(tokens, names)))
+    items = _bare_view(_without_ornament(bind(classify_tokens(tokens, names))))
     return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
 
 
 def _bare_view(items: list[Item]) -> list[Item]:
     """ "gpu", "show gpus": a parameter's name that is a view as well is one where it stands alone."""
-    said = [item for item in items if not _silent(item) and not item.has(Tag.POLITE, Tag.ARTICLE, Tag.SHOW)]
+    said = [item for item in items if not silent(item) and not item.has(Tag.POLITE, Tag.ARTICLE, Tag.SHOW)]
     view = next((name for name in VIEWS if len(said) == 1 and said[0].text in (name, f"{name}s")), None)
     if view is None or not said[0].has(Tag.PARAM):
         return items
@@ -157,131 +157,11 @@ def _takes_comparison(item: Item | None, signs: list[str]) -> bool:
 
 def _without_ornament(items: list[Item]) -> list[Item]:
     """Beside words, the bot's own mention and a friendly emoji say nothing; alone, an emoji is all there is."""
-    if all(_silent(item) for item in items):
+    if all(silent(item) for item in items):
         return items
     return [item for item in items if not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY)))]
 
 
-def asks(clause: Clause) -> bool:
-    """Whether a clause has the form of a question: it opens with who/why, "should we", or "is it"."""
-    skip = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.RUN, Tag.BUT, Tag.PRAISE)
-    first = next((item for item in clause.items if not item.has(*skip, Tag.MARK) or item.has(Tag.MODAL)), None)
-    return first is not None and (
-        first.has(Tag.WH, Tag.MODAL)
-        or any(item.text in ("吗", "么", "か", "ですか", "ますか") for item in clause.items)
-        or first.text in _INVERTED
-        or any(rhetorical(clause.items, at) for at, item in enumerate(clause.items[:4]) if item.has(Tag.NOT))
-    )
-
-
-def _objections(message: Message) -> Iterable[tuple[str, bool]]:
-    cleaned = message.cleaned
-    yield "too_long", cleaned.truncated
-    yield "disguised", cleaned.disguised
-    yield "struck_out", cleaned.struck
-    yield "question", message.asked or message.has(Tag.WH, Tag.MODAL)
-    yield "reported", _half_quoted(message) or _told(message)
-    yield "reported", message.has(Tag.REPORT)
-    yield "mixed_polarity", message.named(Tag.NOT) or message.has(Tag.NO)
-    yield "timed", message.has(Tag.TIME, Tag.LATER) or _clock(message)
-    yield "conditional", message.has(Tag.CONDITION, Tag.BEFORE) or _milestone(message) or message.bounded
-    yield "hedge", message.has(Tag.HEDGE, Tag.DOUBT)
-    yield "joke", message.has(Tag.JOKE)
-    yield "hype", any(item.has(Tag.HYPE) and item.value != "emoji" for item in message.items)
-    yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
-    yield "unclear_reference", message.has(Tag.SAME, Tag.WHICH)
-    yield "unclear", message.named(Tag.PERSON)
-    yield "unclear", any(_partial(clause) for clause in message.clauses) and bool(message.find(*GO_TAGS))
-    yield "mixed_polarity", _against_emoji(message)
-    yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
-    yield "chained", _other_orders(message)
-    yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
-    yield "unclear", _contradicts_itself(message)
-    yield "precondition", (message.has(Tag.BUT) and not _but_sets(message)) or _still_at_it(message)
-    yield "unclear", not all(understood(clause) for clause in message.clauses)
-
-
-def _other_orders(message: Message) -> bool:
-    """An order beside one of another kind: "generate 5k more, continue", "keep going, kill it"."""
-    others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or message.has(Tag.KEEP)
-    return others and bool(message.find(*GO_TAGS, *END_TAGS))
-
-
-def _many(message: Message) -> bool:
-    """ "both", "all", "everything"; other than "all checks green", "everything looks good"."""
-    assessed = [clause for clause in message.clauses if clause.has(Tag.GOOD, Tag.DONE) and not clause.acts]
-    items = [item for clause in message.clauses if clause not in assessed for item in clause.items]
-    for item, after in itertools.zip_longest(items, items[1:]):
-        counts = after is not None and after.has(Tag.NOUN, Tag.CHECK, Tag.NUMBER) and after.text not in _RUNS
-        if item.has(Tag.BULK, Tag.BOTH) and not counts:
-            return True
-    return False
-
-
-def _contradicts_itself(message: Message) -> bool:
-    """Two values for one parameter, or a number left over beside a value."""
-    names = [setting.name for setting in message.settings]
-    return len(set(names)) < len(names) or (bool(names) and message.has(Tag.NUMBER))
-
-
-def _told(message: Message) -> bool:
-    """ "anna: continue"."""
-    return any(clause.speaker for clause in message.clauses)
-
-
-def _partial(clause: Clause) -> bool:
-    """ "most checks green", "only the headers look good": a verdict on less than all, unless it tells what was read."""
-    if clause.tells_what_was_read:
-        return False
-    one = any(first.text == "one" and second.has(Tag.NOUN) for first, second in _pairs(clause.items))
-    limited = clause.has(Tag.ONLY) and clause.has(Tag.NOUN, Tag.NUMBER) and not clause.acts
-    return one or limited or any(item.has(Tag.PART) for item in clause.items)
-
-
-def _half_quoted(message: Message) -> bool:
-    saying = [clause for clause in message.clauses if any(not _silent(item) for item in clause.items)]
-    return len({clause.spoken for clause in saying}) > 1
-
-
-def _silent(item: Item) -> bool:
+def silent(item: Item) -> bool:
+    """Whether it is a mark, an emoji or the mention of the bot."""
     return item.has(Tag.MARK, Tag.BOT) or item.value == "emoji"
-
-
-def _clock(message: Message) -> bool:
-    return any(
-        first.has(Tag.AT, Tag.IN) and second.has(Tag.NUMBER)
-        for clause in message.clauses
-        for first, second in _pairs(list(clause.rest()))
-    )
-
-
-def _milestone(message: Message) -> bool:
-    return any(first.has(Tag.AT) and second.has(Tag.DONE) for c in message.clauses for first, second in _pairs(c.items))
-
-
-def _pairs(items: Collection[Item]) -> Iterable[tuple[Item, Item]]:
-    return itertools.pairwise(items)
-
-
-def _still_at_it(message: Message) -> bool:
-    """ "checking, continue": who looks has not seen yet; other than "looking fine"."""
-    return any(
-        first.text in _LOOKING and not (second is not None and second.has(Tag.GOOD, Tag.PRAISE))
-        for first, second in itertools.zip_longest(message.items, message.items[1:])
-    )
-
-
-def _against_emoji(message: Message) -> bool:
-    return any(item.has(Tag.HOLD) and item.value == "emoji" for item in message.items) and bool(message.find(*GO_TAGS))
-
-
-def _but_sets(message: Message) -> bool:
-    """ "continue but with lr 2e-4": what follows the "but" is nothing but values."""
-    for clause in message.clauses:
-        at = next((i for i, item in enumerate(clause.items) if item.has(Tag.BUT)), None)
-        if at is None:
-            continue
-        tail = [item for i, item in enumerate(clause.items) if i > at and i not in clause.used]
-        if not clause.settings or not all(item.has(*AFTER) for item in tail):
-            return False
-    return True

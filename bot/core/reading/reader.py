@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.core.reading import guards
+from bot.core.reading.acts import ORDER_TAGS
 from bot.core.reading.address import Addressed, address
-from bot.core.reading.clauses import ORDER_TAGS, Clause
+from bot.core.reading.clauses import Clause
 from bot.core.reading.context import Context, Event, PendingQuestion, Phase, Place, QuestionKind, RunView
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.message import Message, parse
@@ -93,7 +94,7 @@ def _proceed(run_id: str, question: PendingQuestion, context: Context) -> Intent
 def _by_run(message: Message, context: Context) -> tuple[Intent, ...]:
     if idle.starts_new(message, context):
         return (idle.start(message, context),)
-    if len(message.runs) > 1 and context.place is not Place.THREAD:
+    if len(message.addressed) > 1 and context.place is not Place.THREAD:
         parts = _parts(message) or {}
         named = [(part, context.find(run)) for run, part in parts.items()]
         if named and all(run is not None for _, run in named):
@@ -120,11 +121,11 @@ def _parts(message: Message) -> dict[str, Message] | None:
 
     None when the runs named don't each get an order of their own.
     """
-    owned: dict[str, list[Clause]] = {run: [] for run in message.runs}
+    owned: dict[str, list[Clause]] = {run: [] for run in message.addressed}
     current: list[str] = []
     leading: list[Clause] = []
     for clause in message.clauses:
-        named = clause.runs()
+        named = [run for run in clause.addressed() if run in owned]
         current = named or current
         for run in current:
             owned[run].append(clause)

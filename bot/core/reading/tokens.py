@@ -22,9 +22,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_HAN = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _SCRIPTS = re.compile(f"[{_HAN}]+|[^{_HAN}]+")
 _NUMERIC = re.compile(rf"(?:{NUMBER}|\d+(?:-\d+)+)(?:[a-z%]{{0,7}})?\Z", re.ASCII)
+_IDENTIFIER = re.compile(r"[a-z]\w*_\w+\Z", re.ASCII)  # "wd_magic=7" sets one name, not two words
 _PIECES = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\d+", re.UNICODE)
 
 
@@ -57,6 +58,8 @@ def _cut(match: re.Match[str], spaced: bool, known: Collection[str]) -> list[Tok
     if match["emoji"]:
         return [Token(kind="emoji", text=text.strip(":") if text[-1] == ":" else text, spaced=spaced)]
     if match["chunk"]:
+        if _IDENTIFIER.match(text) and match.string[match.end() :].lstrip().startswith("="):
+            return [Token(kind="word", text=text, spaced=spaced)]
         return _cut_chunk(text, spaced, known)
     return [Token(kind="break" if match["break"] else "mark", text=text, spaced=spaced)]
 

@@ -10,18 +10,19 @@ VIEWS: dict[str, str] = {
         |what happened|what's the status|overview|summary|summarize|recap|stat|sitrep|how's it looking
         |how does it look|results|result|show results|report|refresh|status report|show status|poll|ping
         |what are you doing|what are you up to|what do you do
-        |how did it go|health|reconnect|check again|poll now|try to reach
+        |how did it go|health|can you reach it|can you reach|reach the host|sign of life|signs of life|reconnect
+        |check again|poll now|try to reach
     """,
     "eta": """
         eta|e t a|time left|how long left|how long|how much longer|time remaining|remaining time
         |how much time|when will it finish|when is it done|when will it be done|when will it end
-        |when does it finish|when does it end|finish time|remaining|estimated time|how long to go
+        |when does it finish|when does it end|finish time|remaining|estimated time|how long to go|until when|till when
         |how many hours|how many hours left
     """,
     "progress": """
         progress|how far|how far along|percent|percentage|how many samples|how many|how much done
         |samples done|samples so far|count|rate|speed|throughput|samples per second|how many left
-        |how much is left|how much left|step count|which step|which epoch|current step
+        |how much is left|how much left|step count|what step|what epoch|which step|which epoch|current step
     """,
     "logs": """
         logs|log|last lines|lines|tail|log lines|tail logs|tail log|tail -f|show logs|show log|stderr
@@ -32,7 +33,8 @@ VIEWS: dict[str, str] = {
         plan|dry run|dryrun|what's next|whats next|what is next|what next|what comes next|next steps
         |show plan|what would you do|what will you do|what will happen|preview|what would happen
         |show config|config|settings|params|parameters|hyperparams|hyperparameters|show params
-        |which params|cost|estimate|what settings|what lr|which lr|what config|what happens next
+        |which params|cost|estimate|what settings|what lr|which lr|what config|what happens|what happens if
+        |what happens when|what happens next
         |what happens now|what comes after|what happens then
     """,
     "audit": """
@@ -52,7 +54,10 @@ VIEWS: dict[str, str] = {
         compare|compare with|compare to|compared to|compare against|vs|versus|against|diff|diff with
         |comparison with|relative to|better than
     """,
-    "disk": "disk|disk space|disk usage|free space|how much disk|storage|df|space left",
+    "disk": """
+        disk|disk space|disk usage|free space|how much disk|how much space|how much room|free disk|free storage
+        |disk left|storage|df|space left
+    """,
     "gpu": """
         gpu usage|gpu util|gpu utilization|utilization|nvidia smi|gpu memory|vram|gpu load|gpu use
         |gpu status

@@ -68,12 +68,10 @@ def _compile() -> Vocabulary:
         for tag, forms in group.items():
             for form in _forms(forms):
                 vocabulary.add(form, frozenset({tag}))
-    for table, tag in ((views.VIEWS, Tag.VIEW), (views.METRICS, Tag.METRIC)):
+    for table, tag in ((views.VIEWS, Tag.VIEW), (views.METRICS, Tag.METRIC), (languages.VIEWS, Tag.VIEW)):
         for name, forms in table.items():
             for form in _forms(forms):
                 vocabulary.add(form, frozenset({tag}), name)
-    for form in _forms(languages.STATUS_WORDS):
-        vocabulary.add(form, frozenset({Tag.VIEW}), "summary")
     for form in (" at", "in", "on", "to", "into", "and", "&", "then"):
         tag = {"at": Tag.AT, "in": Tag.IN, "on": Tag.ON, "to": Tag.TO, "into": Tag.TO}.get(form.strip(), Tag.AND)
         vocabulary.add(form, frozenset({tag}))

@@ -6,14 +6,20 @@ CONTENT: dict[Tag, str] = {
     Tag.DONE: """
         done|finished|complete|completed|over|ready|ended|through|all done|is done|wrapped up|succeeded
         |passed|through with|fully done|done now|done already|at 100 %|100%|at 100%|doen|dne|finsihed
-        |landed
+        |landed|extracted|processed|captured|is finish|are finish|has finish|have finish
     """,
     Tag.GOOD: """
         good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
         |acceptable|as expected|expected|normal|green|stable|decent|satisfied|happy|clear|all good
         |all fine|all ok|all green|all right|all set|in order|legit|happy with|sound|sensible|looks good
         |match|matches|matching|agree with|add up|adds up|checks out|check out|present|accounted for|in place
-        |look good|looks fine|looks ok|looks great|look fine|look great|proven
+        |look good|looks fine|looks ok|looks great|look fine|look great|proven|look right|looks right|is right
+        |are right|saved|written|uploaded|synced|passed|passing|nicely|smoothly|cleanly|properly|correctly
+        |successfully|flawlessly|read well|reads well|went well|works|worked|works well|promising|converged
+        |converging|improving|spot on|on track|usable|readable|coherent|sufficient|identical|finite|resolved
+        |natural|realistic|diverse|accurate|relevant|on topic|flawless|pristine|what i expected|what we expected
+        |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up
+        |back to normal|back online
     """,
     Tag.BAD: """
         broken|wrong|garbage|bad|weird|off|odd|corrupt|corrupted|truncated|incomplete|missing|strange
@@ -23,7 +29,14 @@ CONTENT: dict[Tag, str] = {
         |not working|not decreasing|not going down|going up|flat|plateaued|overfitting|wasted|useless
         |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
         |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
-        |not finite|nonfinite|unusable|regressed
+        |not finite|nonfinite|unusable|regressed|repeat themselves|repeats itself|repeating|hangs|leaking|leaks
+        |fishy|sketchy|questionable|iffy|shady|dubious
+        |sus|ugly|nasty|poor|mediocre|blank|noisy|jumpy|unstable|degenerate|degraded|degrading|mangled|scrambled
+        |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
+        |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
+        |collapsed|collapsing|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
+        |overfits|diverges|explodes|plateaus|oscillates|oscillating|overheating|overheated|disconnected|flaky
+        |interrupted|preempted|evicted|rebooted|segfault|segfaulted
     """,
     Tag.NAN: "nan|nans|inf|infinite",
     Tag.CHECK: """
@@ -34,7 +47,8 @@ CONTENT: dict[Tag, str] = {
     Tag.REVIEW: """
         checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
         |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
-        |compared|sampled|skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
+        |compared|sampled|found|spotted|detected|noticed|observed|opened|can confirm|i can confirm|we can confirm
+        |skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
     """,
     Tag.FILLER: """
         ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
@@ -57,13 +71,13 @@ CONTENT: dict[Tag, str] = {
     """,
     Tag.ADDRESS: """
         hi|hello|hey|yo|hey there|hi there|hello there|good morning|good evening|morning all|dear|bot
-        |pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
+        |gm|omw|pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
         |gn|good night|guys|everyone
     """,
     Tag.MISTAKE: """
         oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
         |by mistake|mistake|didn't mean to|did not mean to|mistyped|misclick|misclicked|never mind
-        |nevermind|nvm|sorry|accident|accidentally|scratch that|disregard|oh no|oh shit|shit|fuck|argh
+        |nevermind|nvm|sorry|accident|accidentally|forgot|forgot to|scratch that|disregard|oh no|oh shit|shit|fuck|argh
         |typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another|meant the other
     """,
     Tag.BULK: """
@@ -104,6 +118,13 @@ CONTENT: dict[Tag, str] = {
         |line|machine|box|gpu|gpus|server|pilot|tensors|shapes|manifest|checksum|checksums|pipeline|them
         |batch|prompts|answers|generation|generations|values|it all|disk|memory|few|lot|some|couple
         |random|several|most|mostly|many|exit code|exit|code|checks|tests|verification|validation|everything else
+        |ckpt|ckpts|cfg|eos|bos|template|templates|tokenizer|tokenization|vocabulary|config|configs|format|formatting
+        |encoding|mask|masks
+        |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
+        |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
+        |parquet|safetensors|metadata|layers|layer|embeddings|dashboard|wandb|tensorboard|node|nodes|network
+        |driver|drivers|cluster|bucket|storage|mount|nfs|cuda|nccl|kernel|container|environment|quota|ram|cpu
+        |power|engine|cache|directory|folder|path|base model|learning curve
     """,
     Tag.PART: "some|several|most|mostly|many|few|couple",
     Tag.GLUE: """
@@ -115,12 +136,13 @@ CONTENT: dict[Tag, str] = {
         |where it stopped|from where it stopped|where it left off|from where it left off|from there
     """,
     Tag.FILL: """
-        yet|have|these|those|of|for|there|here|as|up|very|really|from|because|since|cause|bc|mine
-        |something|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
-        |more or less|overall|long|under|below|above|least|left|far|also|too|even|by now|now that|well
+        yet|have|these|those|of|for|there|here|as|up|very|really|from|by hand|manually|personally|myself
+        |thoroughly|carefully|in detail|because|since|cause|bc|cuz|coz|due to|mine
+        |something|anything|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
+        |more or less|overall|everywhere|long|under|below|above|least|left|far|also|too|even|by now|now that|well
     """,
     Tag.STATE: """
-        alive|active|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
+        alive|active|ours|all ours|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline
         |unreachable|free|available|full|responding
     """,
     Tag.SHOW: """
@@ -131,13 +153,17 @@ CONTENT: dict[Tag, str] = {
     Tag.NOW: "now|right now|immediately|asap|right away|straight away|at once|already now|rn|now please",
     Tag.ARTICLE: "the|a|an",
     Tag.ONLY: "only|just|simply|merely",
-    Tag.AGAIN: "again|once more|one more time|anew|another go|another try|second time|re",
+    Tag.AGAIN: """
+        again|once more|once again|one more try|one more attempt|another attempt|one more go|one last try
+        |one more time|anew|another go|another try|another shot|another chance|another spin|second time|re
+    """,
     Tag.PAST: """
         continued|continues|continuing|proceeded|proceeds|proceeding|started|starts|starting|launched
         |launches|launching|going|goes|went|gone|stopped|stops|stopping|cancelled|canceled|cancels
         |cancelling|killed|kills|killing|aborted|aborting|waited|waits|waiting|held|holds|holding|paused
         |pausing|resumed|resuming|retried|retries|retrying|restarted|restarting|running|runs|ran
         |terminated|skipped|skipping|approves|approving|approval|begins|beginning|began|begun
-        |benchmarked|benchmarking|trained|trains|extracted|extracting
+        |went down|came down|goes down|dropped|stayed|turned out|came out|benchmarked|benchmarking|trained|trains
+        |extracting
     """,
 }

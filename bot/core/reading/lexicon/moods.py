@@ -9,7 +9,7 @@ POLARITY: dict[Tag, str] = {
         |will not|shouldn't|shouldnt|should not|mustn't|must not|isn't|isnt|aren't|arent|wasn't|doesn't
         |doesnt|didn't|didnt|haven't|havent|hasn't|hasnt|wouldn't|wouldnt|couldn't|couldnt|ain't|aint
         |nobody|no one|noone|nothing|none of|neither of|nowhere|hardly|barely|stop asking|refuse|refrain
-        |avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't
+        |far from|anything but|nowhere near|avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't
     """,
     Tag.WITHOUT: "without|w/o|w o|instead|instead of|rather than|except|minus|unlike",
     Tag.BOUND: """
@@ -37,7 +37,7 @@ MOODS: dict[Tag, str] = {
         if|when|once|unless|until|till|as soon as|after|provided|providing|assuming|in case|whenever
         |as long as|so long as|depending|depends|given that|on condition|only if|iff|while|should it
         |subject to|if and when|suppose|otherwise|or else|pending|conditional|conditionally|upon
-        |by the time|finish|finish it|finish this|finish the
+        |by the time|permitting|provided that|finish|finish it|finish this|finish the
     """,
     Tag.BEFORE: "before|prior to|b4|ahead of",
     Tag.FIRST: "first|1st|the first|first one|the first one|former|the former|beforehand",
@@ -52,7 +52,8 @@ MOODS: dict[Tag, str] = {
         |apparently|supposedly|or something|or whatever|whatever|i could|we could|we might|we should
         |we can|we may|should be|should be fine|could|consider|considering|thinking|what if|how about
         |what about|in theory|in principle|feels|feel like|worth|plan to|planning to|going to|gonna
-        |about to|ready to|good to|ok to|okay to|safe to|fine to|happy to|free to|able to|clear to
+        |time to|about to|will be|it'll be|they'll be|ready to|good to|ok to|okay to|safe to|fine to|happy to
+        |free to|able to|clear to
         |need to|needs to|have to|has to|ought to|supposed to|must|eventually|or not|tho|though|idk
         |dunno|hm|hmm|hmmm|um|uh|er|eh|meh|ish
     """,
@@ -60,7 +61,7 @@ MOODS: dict[Tag, str] = {
         said|says|say|told|tells|tell|asked|asks|ask|according to|quote|quoted|quoting|wrote|writes
         |write|mentioned|claims|claimed|saying|telling|type|typed|reply|replied|heard|word|words|command
         |message|button|called|named|means|meant|mean|translated|reads|text|e.g.|example|suggested
-        |suggests|recommends|recommended|insisted|announced
+        |suggests|thinks|believes|reckons|allegedly|pretends|recommends|recommended|insisted|announced
     """,
     Tag.JOKE: """
         lol|lmao|rofl|haha|hahaha|hehe|jk|kidding|just kidding|joking|joke|yeah right|as if|sarcasm|/s
@@ -77,16 +78,19 @@ MOODS: dict[Tag, str] = {
         without me|ship it|make it so|full steam ahead|fire away|green light|greenlight|green lit|engage
         |all systems go|make it happen|have at it|knock yourself out|be my guest|all yours|your call
         |up to you|you decide|as you wish|as you like|by all means|whatever you think|onwards|onward
-        |roll|rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
+        |you have my approval|you have my ok|you have my blessing|my approval|kick it|off to|off we go|ship|roll
+        |rock on|have fun|go nuts|go wild|go crazy|hit it|ready set go|good to go|ready to go
         |ready when you are|cont|contd|next|next please|next up|and next
     """,
     Tag.WH: """
         what|what's|whats|who|who's|whos|whose|why|how|how's|hows|where|where's|when is|when will
+        |any idea when|any clue when|do you know when|you know when|wonder when|any idea how long
         |when did|when does|when was|when's|when are|when do|how come|wtf|wat|since when|which|which one
     """,
     Tag.MODAL: """
         should|shall|can|can you|could you|would you|will you|may i|may we|can i|can we|could we|could i
-        |shall we|shall i|should i|should we|do we|do you|do i|may|mind if|would it|any chance
+        |shall we|shall i|should i|should we|why not|why don't we|why dont we|do we|do you|do i|may|mind if
+        |would it|any chance
     """,
     Tag.AUX: """
         is|it's|are|was|were|has|had|be|been|being|does|did|will|it'll|he's|she's|that's|thats|there's

@@ -15,6 +15,8 @@ ORDERS: dict[Tag, str] = {
     """,
     Tag.RESUME: """
         resume|unhold|un hold|unpause|un pause|release|lift hold|lift the hold|release the hold|pick up
+        |pick it up|pick this up|pick that up|off hold|take it off hold|take off hold|end the hold
+        |remove the hold|drop the hold|cancel the hold|clear the hold|undo the hold|release it
     """,
     Tag.RETRY: """
         retry|re try|try again|rerun|re run|run again|run it again|run that again|redo|re do|do it again
@@ -32,26 +34,33 @@ ORDERS: dict[Tag, str] = {
         |give me a minute|give me a moment|give me a bit|give me some time|need a minute|need a sec
         |need more time|stand by|standby|snooze|not yet|not now|not so fast|not just yet|no go|park it
         |park this|park|freeze|whoa|woah|hodl|easy|slow down|postpone|defer|delay|hold fire
-        |hold your horses|keep it on hold|keep waiting|stay put|keep holding|wait for|back off
+        |hold your horses|hold the phone|pump the brakes|hit the brakes|tap the brakes|slow your roll|cool your jets
+        |hit pause|red light|keep it on hold|keep waiting|stay put|keep holding|wait for|back off
         |leave it for now|hold tight|sit tight|let me think|let me check|let me look|let me see
         |let me verify|hold please|stop there|nothing yet|not ready|not ready yet|not happy
         |not convinced|not good|not ok|not okay|not good enough|not until|veto|reject|rejected|deny
         |denied|decline|declined|disapprove|objection|i object|stay|do nothing|still looking
         |still checking|still reviewing|still looking at|still verifying|still testing|need to think
-        |need time|need some time|rather not|better not|please not|i'd rather not|prefer not
+        |need time|too early|too soon|needs another look|needs a look|needs another check|needs a check|needs work
+        |parked|keep it parked|leave it parked|nothing starts|nothing runs|need some time|rather not|better not
+        |please not|i'd rather not|prefer not
     """,
     Tag.STOP: "stop|halt|stop it|stop that|stop this|stop now|cease",
     Tag.CANCEL: """
         cancel|abort|kill|terminate|shut down|shut it down|shutdown|stop the run|pull the plug
         |take it down|end it
     """,
-    Tag.NUKE: "nuke|destroy|obliterate|purge|delete|erase|rm rf|wipe out|remove|trash",
+    Tag.NUKE: """
+        nuke|destroy|obliterate|purge|delete|erase|rm rf|wipe out|remove|trash|rm -rf|rm -r|rm -f|scrap|ditch
+        |bin it|toss it|throw it away|get rid of
+    """,
     Tag.ODD_KILL: "^c|ctrl c|ctrl + c|control c|sigkill|sigterm|sigint|kill 9|kill - 9|kill -9|pkill|scancel",
     Tag.UNDO: "undo|revert|roll back|rollback|take it back|take that back|unstart",
     Tag.KEEP: """
         keep going|keep it going|keep running|keep it running|let it run|let it go on|let it continue
         |let it finish|leave it running|leave it|leave it alone|leave it be|let it be|keep at it
-        |keep it up|let it cook|keep training|keep extracting|let it train
+        |keep it up|leave it there|leave it as it is|leave it as is|leave it like that|leave it like this
+        |let it cook|keep training|keep extracting|let it train
     """,
     Tag.SKIP: """
         skip|bypass|leave out|jump over|straight to|jump to|skip to|go straight to|directly to
@@ -61,7 +70,10 @@ ORDERS: dict[Tag, str] = {
     Tag.WAIVE: """
         anyway|anyways|regardless|nevertheless|ignore it|ignore that|ignore this|accept it|accept that
         |force|force it|override it|waive|waive it|accept|accepted|good enough|close enough
-        |fine with that|is enough|are enough|enough
+        |fine with that|with what we have|with what is there|with what's there|without them|without the rest
+        |without the missing ones|as is|as they are|who cares|i don't care|don't care|dont care|do not care
+        |doesn't matter|doesnt matter
+        |does not matter|is plenty|are plenty|suffices|that'll do|is enough|are enough|enough
     """,
     Tag.CONFIRM: "confirm|confirmed|i confirm|i am sure|i'm sure",
 }

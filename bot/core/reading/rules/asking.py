@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 from bot.core.reading.context import GATES
 from bot.core.reading.intent import Intent
 from bot.core.reading.items import Item
-from bot.core.reading.message import asks
+from bot.core.reading.questions import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, ignore, show
 from bot.core.reading.settings import parse_number
 from bot.core.reading.tags import Tag
@@ -17,6 +19,12 @@ _ABOUT = (
 )  # fmt: skip
 _SHOWS = (Tag.SHOW, Tag.WH, Tag.AUX)
 _WH_WORDS = ("who ", "what ", "how ", "why ", "when ", "where ", "which ")
+_HOW = frozenset({"how is", "how's", "hows", "how are", "how does"})
+_WHEN = frozenset({"when will", "when is", "when's", "when does", "any idea when", "any clue when", "do you know when",
+                   "you know when", "wonder when"})  # fmt: skip
+_ENDS = frozenset({"end", "ends", "finish", "finishes", "completes", "stops"})
+_SAMPLES = frozenset({"samples", "examples", "outputs", "generations", "answers"})
+_WELL = (Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL, Tag.BULK, Tag.BOTH, Tag.ARTICLE, Tag.POLITE)
 _FREE_WORDS = 5  # a bare view word counts in a message of up to so many words
 
 
@@ -54,8 +62,12 @@ def question_about_the_run(moment: Moment) -> Answer:
     if [item.text for item in message.words] in (["when", "done"], ["when", "ready"], ["when", "finished"]):
         return show("eta" if moment.run.alive else "summary", moment)
     firsts = [_first(clause.items) for clause in message.clauses]
-    opens_wh = any(first and (first.has(Tag.WH) or first.text.startswith(_WH_WORDS)) for first in firsts)
+    opens_wh = any(first and _is_wh(first) for first in firsts)
     return _show(moment, asked=True) if opens_wh else None
+
+
+def _is_wh(item: Item) -> bool:
+    return item.has(Tag.WH) or (item.text.startswith(_WH_WORDS) and not item.has(Tag.WAIVE, Tag.MODAL))
 
 
 def view_or_metric(moment: Moment) -> Answer:
@@ -67,7 +79,8 @@ def view_or_metric(moment: Moment) -> Answer:
     praised = message.has(Tag.PRAISE) and not any(
         item.has(Tag.VIEW) and not item.has(Tag.NOUN) for item in message.items
     )
-    named = message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
+    blamed = message.has(Tag.BAD, Tag.NAN) and not message.named(Tag.VIEW)
+    named = not blamed and message.named(Tag.VIEW, Tag.METRIC) and len(message.words) <= _FREE_WORDS and not praised
     if asked or named:
         return _show(moment, asked=message.asked)
     return None
@@ -82,10 +95,15 @@ def _first(items: tuple[Item, ...]) -> Item | None:
 def _show(moment: Moment, *, asked: bool) -> Intent | None:
     message = moment.message
     unknown = sum(item.has(Tag.UNKNOWN, Tag.TIME, Tag.LINK) for item in message.words)
-    about = sum(item.has(*_ABOUT) for item in message.words)
+    about = sum(item.has(*_ABOUT) or item.text in _ENDS for item in message.words)
     asked = asked or message.has(Tag.WH)
+    if _how_is_it(message.words):
+        about += _FREE_WORDS
     if unknown > about or (unknown and not asked):
         return None
+    plain = _plain_question(message.words)
+    if plain is not None:
+        return show(_eta(moment) if plain == "eta" else plain, moment)
     chosen = _chosen(message.items)
     if chosen is not None:
         return _view(moment, chosen)
@@ -96,7 +114,36 @@ def _show(moment: Moment, *, asked: bool) -> Intent | None:
         return show("plan", moment)
     if about or (message.asked and not unknown and any(asks(clause) for clause in message.clauses)):
         return show("summary", moment)
-    return show("summary", moment) if message.only(Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL) and message.asked else None
+    return show("summary", moment) if message.only(*_WELL) and message.asked else None
+
+
+def _how_is_it(words: tuple[Item, ...]) -> bool:
+    """ "how's it coming along": whatever it is asked in, it is asked about the run."""
+    said = [item.text for item in words]
+    return any(first in _HOW and second in ("it", "this", "that") for first, second in itertools.pairwise(said))
+
+
+def _plain_question(words: tuple[Item, ...]) -> str | None:
+    """The view that a who, when or what asks for by the words behind it, in any order."""
+    for at, item in enumerate(words):
+        after = words[at + 1 :]
+        if _is_wh(item) and item.text.split()[0] in ("who", "who's", "whos") and any(_did(each) for each in after):
+            return "audit"
+        if (
+            _is_wh(item)
+            and item.text.startswith("what")
+            and any(each.text.startswith("next ") or each.text in ("will you", "would you") for each in after)
+        ):
+            return "plan"
+        if item.text in _WHEN and any(each.has(Tag.DONE) or each.text in _ENDS for each in after):
+            return "eta"
+        if item.has(Tag.SHOW) and words[-1].text in _SAMPLES:
+            return "samples"
+    return None
+
+
+def _did(item: Item) -> bool:
+    return item.text not in ("running", "going", "waiting") and item.has(Tag.PAST, Tag.PROCEED)
 
 
 def _chosen(items: tuple[Item, ...]) -> Item | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import BARE_TAGS
+from bot.core.reading.acts import BARE_TAGS
 from bot.core.reading.context import Phase, Place
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.rules import asking, bench, stay, stray, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
+from bot.core.reading.rules.nearly import nearly_an_order
 from bot.core.reading.rules.times import timing
 from bot.core.reading.tags import Tag
 
@@ -33,7 +34,8 @@ def skips_a_stage(moment: Moment) -> Answer:
     if message.find(Tag.SKIP) and named:
         jumps = any(act.text.endswith("to") for act in message.find(Tag.SKIP))
         return ask("skips_stage", moment, skips=moment.run.gate_to if jumps else named[0])
-    if message.has(Tag.NO) and named and not message.asked:
+    puts_off = message.has(Tag.TIME, Tag.LATER) or any(item.text == "yet" for item in message.items)
+    if message.has(Tag.NO) and named and not message.asked and not puts_off:
         return ask("skips_stage", moment, skips=named[0])
     ahead = target is not None and moment.index(target) > moment.index(moment.run.gate_to) >= 0
     continues = any(act.tag is Tag.PROCEED and act.stage == target for act in moment.go)
@@ -80,7 +82,8 @@ def lift_hold(moment: Moment) -> Answer:
     """ "resume" on hold: back to waiting, or start now? Elsewhere at a gate nothing was paused."""
     if not any(act.tag is Tag.RESUME for act in moment.go):
         return None
-    if moment.run.phase is Phase.BLOCKED:
+    starts = any(act.tag not in {Tag.RESUME} | BARE_TAGS for act in moment.go)
+    if moment.run.phase is Phase.BLOCKED or (moment.run.phase is Phase.HELD and starts):  # "unhold and go"
         return None
     return ask("lift_hold_or_start" if moment.run.phase is Phase.HELD else "unclear", moment, "ADVANCE")
 
@@ -125,7 +128,7 @@ def evidence_falls_short(moment: Moment) -> Answer:
     """The gate's evidence is contradicted: only a waiver passes it."""
     if moment.run.phase is not Phase.BLOCKED or not (moment.go or moment.message.has(Tag.WAIVE)):
         return None
-    if moment.objection("unclear", "complaint", "timed") is not None:
+    if moment.objection("unclear", "complaint", "timed", "idiom") is not None:
         return None
     return ask("waiver_needed", moment, "ADVANCE", waives=moment.run.evidence)
 
@@ -194,7 +197,7 @@ def remark(moment: Moment) -> Answer:
     strange = message.named(Tag.UNKNOWN) or message.has(Tag.TIME, Tag.SUBJECT)
     about_it = message.named(Tag.STAGE, Tag.NOUN, Tag.METRIC) and not message.named(Tag.PARAM)
     about_it = about_it or (message.has(Tag.REVIEW, Tag.AUX) and not message.has(Tag.PRAISE))
-    if message.has(Tag.BAD, Tag.NAN) and about_it and not strange:
+    if message.has(Tag.BAD, Tag.NAN) and about_it and (not strange or _blames(moment)):
         return hold(moment)
     if not strange and message.asked and message.has(Tag.IDIOM, Tag.HYPE):
         return ask("question", moment, "ADVANCE")
@@ -210,6 +213,8 @@ def remark(moment: Moment) -> Answer:
         return ask("idiom", moment, "ADVANCE")
     if message.claims:
         return ask("claim_without_order", moment, "ADVANCE")
+    if message.only(*_FACTS) and message.named(Tag.NUMBER) and message.has(Tag.BULK, Tag.BOTH):
+        return ask("claim_without_order", moment, "ADVANCE")  # "all 9000 samples are there, exit 0"
     if message.has(Tag.WHICH, Tag.SAME, Tag.AGAIN) and len(message.words) <= 4:
         return ask("unclear_reference", moment, "ADVANCE")
     if message.only(Tag.STAGE, Tag.TO, Tag.POLITE, Tag.NOW, Tag.GLUE, Tag.FILL) and message.named(Tag.STAGE):
@@ -219,6 +224,21 @@ def remark(moment: Moment) -> Answer:
     ) and _approving(moment):
         return ask("filler", moment, "ADVANCE") if moment.context.card_is_last else ignore("nothing_said")
     return None
+
+
+def _blames(moment: Moment) -> bool:
+    """ "wrong system prompt used": a complaint about the work, though not every word of it is known."""
+    message = moment.message
+    unknown = sum(item.has(Tag.UNKNOWN) for item in message.words)
+    theirs = message.has(Tag.TIME, Tag.SUBJECT, Tag.MY, Tag.PERSON, Tag.WHICH) or message.asked
+    return unknown <= _VAGUE and not theirs and message.named(Tag.NOUN, Tag.METRIC, Tag.STAGE)
+
+
+_VAGUE = 2
+_FACTS = (
+    Tag.BULK, Tag.BOTH, Tag.NUMBER, Tag.NOUN, Tag.AUX, Tag.FILL, Tag.ARTICLE, Tag.GLUE, Tag.IN, Tag.POLITE, Tag.AND,
+    Tag.FILLER, Tag.NOW,
+)  # fmt: skip
 
 
 def _approving(moment: Moment) -> bool:
@@ -239,6 +259,7 @@ RULES: tuple[Rule, ...] = (
     asking.nothing_said,
     emoji_alone,
     asking.to_somebody_else,
+    stay.waits_and_asks,
     asking.question_about_the_run,
     waiver,
     stay.asked_whether_to_wait,
@@ -258,6 +279,7 @@ RULES: tuple[Rule, ...] = (
     bench.bench_before_its_time,
     chained,
     lift_hold,
+    nearly_an_order,
     stray.stray_order_word,
     evidence_falls_short,
     something_speaks_against,

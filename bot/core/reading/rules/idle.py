@@ -7,16 +7,17 @@ from typing import Any
 from bot.core.reading.context import Context, Place
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.message import Message
+from bot.core.reading.names import Host
 from bot.core.reading.settings import parse_number
 from bot.core.reading.tags import Tag
 
-_OPENING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.MARK)
+_NEW = frozenset({"new", "another"})
 
 
 def read_without_run(message: Message, context: Context) -> Intent:
     """The reading of a message that no live run is addressed by."""
     starts = any(act.tag in (Tag.BEGIN, Tag.DO_STAGE) and not act.negated for act in message.acts)
-    if starts and message.named(Tag.STAGE, Tag.MODEL):
+    if (starts and message.named(Tag.STAGE, Tag.MODEL)) or _wants_new(message):
         return start(message, context)
     view = next((str(item.value) for item in message.items if item.has(Tag.VIEW)), None)
     if view is not None or (message.asked and not message.acts):
@@ -24,6 +25,13 @@ def read_without_run(message: Message, context: Context) -> Intent:
     if message.acts or message.claims:
         return Intent(kind=Kind.ASK, rule="nothing_waits", why="nothing_waiting")
     return Intent(kind=Kind.IGNORE, rule="chatter", why="nothing_said")
+
+
+def _wants_new(message: Message) -> bool:
+    """ "new extraction run, llama-8b, 5k samples": no verb, but all that a plan needs."""
+    new = any(item.text in _NEW for item in message.items)
+    begun = message.named(Tag.STAGE, Tag.NUMBER, Tag.HOST) or any(item.text == "run" for item in message.items)
+    return new and begun and message.named(Tag.MODEL) and not message.asked and not message.has(Tag.AUX)
 
 
 def list_or_help(message: Message, view: str | None) -> Intent:
@@ -38,7 +46,9 @@ def start(message: Message, context: Context) -> Intent:
     """A new run shows its plan first, with cost and disk."""
     values: dict[str, Any] = {s.name: s.value for s in message.settings if s.value is not None and not s.problem}
     for item in message.items:
-        if item.has(Tag.MODEL):
+        if isinstance(item.value, Host):
+            values.setdefault(item.value.param.name, item.value.name)
+        elif item.has(Tag.MODEL):
             values["model"] = _spelled(item.text, context)
     for spec in (spec for pipeline in context.pipelines for spec in pipeline.params):
         if spec.name.startswith("max_") and spec.name not in values:

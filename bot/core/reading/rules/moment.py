@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bot.core.reading.clauses import END_TAGS, GO_TAGS, Act, Clause
+from bot.core.reading.acts import END_TAGS, GO_TAGS, Act
+from bot.core.reading.clauses import Clause
 from bot.core.reading.context import Context, RunView
 from bot.core.reading.intent import Claim, Intent, Kind
 from bot.core.reading.items import Item
 from bot.core.reading.message import Message
+from bot.core.reading.objections import objections
 from bot.core.reading.settings import Setting, parse_number, rebind
 from bot.core.reading.tags import Tag
 from bot.core.reading.why import REASONS
@@ -98,8 +100,12 @@ class Moment:
 
     def objection(self, *passed: str) -> str | None:
         """The first thing that keeps an order from being carried out, apart from those passed over."""
-        codes = [*self.message.objections, *(["unclear"] if self._strange_figures() else [])]
+        codes = [*self._objections, *(["unclear"] if self._strange_figures() else [])]
         return next((code for code in codes if code not in passed), None)
+
+    @cached_property
+    def _objections(self) -> tuple[str, ...]:
+        return objections(self.message)
 
     def _strange_figures(self) -> bool:
         """ "500 samples, continue": a figure beside an order that the machine doesn't show, so it may be a wish."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.core.reading.clauses import END_TAGS
+from bot.core.reading.acts import END_TAGS
 from bot.core.reading.context import PendingQuestion, QuestionKind
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.items import Item
 from bot.core.reading.message import Message
+from bot.core.reading.objections import objections
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold
 from bot.core.reading.tags import Tag
 
@@ -46,7 +47,9 @@ def confirmed(moment: Moment) -> Answer:
     why = moment.objection("complaint")
     doubtful = _may_take_back(moment)
     praised = message.claims or message.has(Tag.GOOD, Tag.PRAISE)
-    told = message.has(Tag.NUMBER, Tag.REVIEW, Tag.AUX)  # "yes, 62%", "yes, i saw it": answers somebody else
+    told = not ends and message.has(
+        Tag.NUMBER, Tag.REVIEW, Tag.AUX
+    )  # "yes, 62%", "yes, i saw it": answers somebody else
     if why is None and (len(yes) < len(moment.go) or message.settings or doubtful or praised or told):
         why = "unclear"
     if why is None and any(act.stage not in (None, moment.run.stage) for act in ends):
@@ -111,8 +114,9 @@ def which_run(message: Message, question: PendingQuestion) -> tuple[list[str], I
         if named:
             return [], _which(question)
         return [], Intent(kind=Kind.HOLD, rule="none_of_them", run=tuple(every))
-    if message.objections and message.objections[0] != "unclear":
-        return [], _which(question, message.objections[0], _picked(message, every))
+    against_it = objections(message)
+    if against_it and against_it[0] != "unclear":
+        return [], _which(question, against_it[0], _picked(message, every))
     picked = _picked(message, every)
     if any(run not in every for run in picked):
         return [], Intent(kind=Kind.ASK, rule="no_such_candidate", why="unknown_run", more={"candidates": every})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import BARE_TAGS
+from bot.core.reading.acts import BARE_TAGS
 from bot.core.reading.context import Phase
 from bot.core.reading.intent import Intent, Kind
 from bot.core.reading.rules import asking
@@ -60,7 +60,7 @@ def stop_and_repeat(moment: Moment) -> Answer:
 def stop_it(moment: Moment) -> Answer:
     """A clear order to stop; the service asks once more before it sends anything."""
     ends = moment.ends
-    if not ends or moment.message.named(Tag.WAIVE):
+    if not ends:
         return None
     if is_stray(moment):
         return ignore("nothing_said")
@@ -99,7 +99,8 @@ def hold_the_next_gate(moment: Moment) -> Answer:
     if message.find(Tag.HOLD) and moment.go and not message.has(Tag.BEFORE):
         return ask("mixed_polarity", moment)
     strange = message.named(Tag.UNKNOWN)
-    if moment.no_go or message.find(Tag.HOLD):
+    asked_first = message.has(Tag.BEFORE) and message.named(Tag.STAGE) and not message.asked  # "ask before training"
+    if moment.no_go or message.find(Tag.HOLD) or asked_first:
         return hold(moment)
     loose = any(clause.loose_not or clause.not_done for clause in message.clauses)
     negative = loose or message.has(Tag.NO)
@@ -168,6 +169,8 @@ def claim_or_order_too_early(moment: Moment) -> Answer:
         return None
     if not moment.go and message.named(Tag.UNKNOWN, Tag.TIME, Tag.SUBJECT):
         return None
+    if moment.go and not done and message.has(Tag.WAIVE) and run.phase is not Phase.UNKNOWN:
+        return ask("waiver_needed", moment, "ADVANCE")
     if all(act.tag in BARE_TAGS for act in moment.go) and not done:
         return ignore("nothing_said") if not moment.context.card_is_last else ask("not_waiting", moment)
     if not done and is_stray(moment):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bot.core.reading.clauses import BARE_TAGS, Clause
-from bot.core.reading.message import asks
+from bot.core.reading.acts import BARE_TAGS, GO_TAGS
+from bot.core.reading.clauses import PUTTING, Clause
+from bot.core.reading.questions import asks
 from bot.core.reading.rules.moment import Answer, Moment, ask, hold, ignore
 from bot.core.reading.rules.stray import is_stray
 from bot.core.reading.tags import Tag
@@ -17,14 +18,34 @@ def asked_whether_to_wait(moment: Moment) -> Answer:
     return None
 
 
+def waits_and_asks(moment: Moment) -> Answer:
+    """ "wait, why only 7912?": who says wait and asks, waits."""
+    clauses = [clause for clause in moment.message.clauses if any(not item.has(Tag.MARK) for item in clause.items)]
+    first = clauses[0] if len(clauses) > 1 else None
+    if first is None or first.asked or moment.go:
+        return None
+    held = any(act.tag is Tag.HOLD and not act.negated for act in first.acts)
+    plain = all(item.has(Tag.HOLD, Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.NO) for item in first.items)
+    return hold(moment) if held and plain and any(asks(clause) for clause in clauses[1:]) else None
+
+
 def first_something_else(moment: Moment) -> Answer:
     """Approval with a pre-condition: "lgtm but check the curve first", "before we continue"."""
     message = moment.message
     if message.asked:
         return None
-    before = message.has(Tag.BEFORE) and not message.has(Tag.WITHOUT)
+    before = any(_held_before(clause) for clause in message.clauses) and not message.has(Tag.WITHOUT)
     checks = message.has(Tag.FIRST) and message.has(Tag.REVIEW, Tag.CHECK, Tag.EXTEND, Tag.RETRY)
     return hold(moment) if before or checks else None
+
+
+def _held_before(clause: Clause) -> bool:
+    """ "look at it before we start"; other than "start it before the weekend"."""
+    at = next((i for i, item in enumerate(clause.items) if item.has(Tag.BEFORE)), None)
+    if at is None:
+        return False
+    ordered = any(act.at < at and act.tag in GO_TAGS and not act.negated for act in clause.acts)
+    return not ordered or any(item.has(Tag.STAGE, *GO_TAGS) for item in clause.items[at + 1 :])
 
 
 def safe_line_wins(moment: Moment) -> Answer:
@@ -64,13 +85,17 @@ def told_to_stay(moment: Moment) -> Answer:
     return hold(moment) if plain else None
 
 
-_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT)
+_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
 
 
 def _leads(clause: Clause) -> bool:
     """Whether a clause opens with the word that holds."""
-    first = next((item for item in clause.items if not item.has(*_LEADING)), None)
+    first = next((item for item in clause.items if not item.has(*_LEADING) and item.text not in PUTTING), None)
     return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
+
+
+_FAREWELLS = frozenset({"see you", "cya", "bye", "good night", "gn"})
+_LEFT = ("leave it", "let it be")
 
 
 def stop_or_later(moment: Moment) -> Answer:
@@ -82,10 +107,13 @@ def stop_or_later(moment: Moment) -> Answer:
     strange = message.named(Tag.UNKNOWN)
     if stops and (not strange or any(_leads(clause) for clause in message.clauses)):
         return hold(moment)
+    if any(item.has(Tag.KEEP) and item.text.startswith(_LEFT) for item in message.items) and not strange:
+        return hold(moment)
     if message.has(Tag.NEED) and not message.named(Tag.VIEW) and (message.has(Tag.TIME, Tag.CONDITION)):
         return hold(moment)
     postponed = message.has(Tag.LATER) or (message.has(Tag.TIME) and not message.has(Tag.SUBJECT))
-    return hold(moment) if postponed and not strange and not message.settings else None
+    leaves = any(item.text in _FAREWELLS for item in message.items)  # "see you tomorrow" puts nothing off
+    return hold(moment) if postponed and not (strange or leaves or message.settings) else None
 
 
 def cancel_at_gate(moment: Moment) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,17 +36,31 @@ def delay_s(items: Sequence[Item]) -> int | None:
 def condition(moment: Moment) -> dict[str, Any] | None:
     """The milestone that an order waits for: {"samples": 9000}, {"percent": 80}, or the end of a stage."""
     items = moment.message.items
+    if any(item.has(Tag.RUN) and item.value != moment.run.id for item in items):
+        return None  # "when r14 is done": no milestone of this run
     for item, after in zip(items, [*items[1:], None], strict=True):
         if not item.has(Tag.NUMBER):
             continue
         number = parse_number(item.text.rstrip("%"))
         unit = "percent" if item.text.endswith("%") else _COUNTED.get(after.text if after else "")
-        if number is not None and unit:
+        if number is not None and unit and not _of_something_else(items, item):
             return {unit: number}
     if moment.message.named(Tag.DONE):
         stage = next((claim.stage for claim in moment.message.claims if claim.stage), moment.run.stage)
         return {"stage": stage, "status": "done"}
     return None
+
+
+def _of_something_else(items: Sequence[Item], figure: Item) -> bool:
+    """ "if disk usage is below 80 %", "if loss drops below 2": a figure of something other than the progress."""
+    at = next(at for at, item in enumerate(items) if item is figure)
+    since = next((i for i in range(at, -1, -1) if items[i].has(Tag.CONDITION)), at)
+    return any(
+        item.has(Tag.METRIC, Tag.HOST)
+        or (item.has(Tag.VIEW) and item.value not in ("progress", "summary", "eta"))
+        or (item.has(Tag.UNKNOWN) and before.has(Tag.CONDITION, Tag.ARTICLE, Tag.MY))
+        for before, item in itertools.pairwise(items[since:at])
+    )
 
 
 def timing(moment: Moment, why: str) -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""Words that mean something else beside their neighbour: "no errors", "has enough disk", "looks clean", "great run"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from bot.core.reading.items import Item
+from bot.core.reading.tags import Tag
+
+_HAVING = frozenset({"has", "have", "had", "got", "there is", "there's", "is there", "gets"})
+_REPEATED = frozenset({"try", "run", "do", "give", "give it", "start", "launch", "go", "have", "re"})
+_BOUND_WORDS = frozenset({"do", "enough", "clean", "next"})
+_BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN)
+_DENIAL = 4
+TURNED = frozenset({"went", "came out", "turned out", "stayed"})
+_PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
+
+
+def bind(items: list[Item]) -> list[Item]:
+    """The items, each read beside its neighbours."""
+    out: list[Item] = []
+    for at, item in enumerate(items):
+        if item.has(Tag.BAD, Tag.NAN) and not item.guessed and (size := _denied(out)):
+            said = [*out[-size:], item]
+            out[-size:] = [Item(frozenset({Tag.BOUND}), " ".join(each.text for each in said))]
+            continue
+        if item.has(Tag.AGAIN) and (size := _repeats(out)):
+            said = [*out[-size:], item]
+            out[-size:] = [Item(frozenset({Tag.RETRY}), " ".join(each.text for each in said))]
+            continue
+        after = items[at + 1] if at + 1 < len(items) else None
+        for applies, tags in _RULES if item.text in _BOUND_WORDS or item.has(*_BOUND_TAGS) else ():
+            if applies(out, item, after):
+                item = replace(item, tags=tags(item.tags))
+        out.append(item)
+    return out
+
+
+def _repeats(before: Sequence[Item]) -> int:
+    """How many words of "try it", "give it", "run that" stand before an "again"; 0 for none."""
+    size = 1 + bool(before and before[-1].text in ("it", "that", "this"))
+    return size if len(before) >= size and before[-size].text in _REPEATED else 0
+
+
+def _denied(before: Sequence[Item]) -> int:
+    """How many words of "no", "nothing looks", "no samples are" stand before what would be bad; 0 for none."""
+    for size in range(1, min(len(before), _DENIAL) + 1):
+        item = before[-size]
+        if item.text in ("no", "nothing"):
+            return size
+        verb = item.has(Tag.AUX, Tag.REVIEW, Tag.FILL) or item.text in ("seems", "seem")
+        if not verb and (size == 1 or not item.has(Tag.NOUN)):
+            return 0
+    return 0
+
+
+def _had(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "if box1 has enough disk": there is enough of something, other than "that's enough"."""
+    return item.text == "enough" and bool(before) and before[-1].text in _HAVING
+
+
+def _found_clean(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "samples look clean": a verdict, other than "start clean"."""
+    said = _last_said(before, Tag.FILL, Tag.BULK, Tag.BOTH)
+    return item.text == "clean" and (said.has(Tag.AUX, Tag.REVIEW) or said.text in TURNED)
+
+
+def _named_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "extract is finish": the stage is spoken of, not ordered."""
+    return item.has(Tag.STAGE) and item.has(Tag.DO_STAGE) and after is not None and after.has(Tag.AUX)
+
+
+def _praised(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "great run", "nice speed": a noun behind praise, with nothing behind it that could be begun."""
+    ends = after is None or after.has(Tag.MARK)
+    noun = item.has(Tag.VIEW) or (item.has(Tag.NOUN) and item.has(Tag.BEGIN))
+    return ends and noun and bool(before) and before[-1].has(Tag.PRAISE)
+
+
+def _thanked_for(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "thanks for the update": what was given already is not asked for."""
+    if not item.has(Tag.VIEW):
+        return False
+    said = [each for each in before if not each.has(Tag.ARTICLE, Tag.MY, Tag.FILL) or each.text == "for"]
+    return len(said) > 1 and said[-1].text == "for" and said[-2].has(Tag.POLITE)
+
+
+def _done_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "do training": as "do the training"."""
+    return item.text == "do" and after is not None and after.has(Tag.STAGE)
+
+
+def _next_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "next: training", "training next": said of a stage, it is no order."""
+    beside = [*before[-1:], *([after] if after else [])]
+    colon = after is not None and after.is_mark(":")
+    return item.text == "next" and (colon or any(each.has(Tag.STAGE) for each in beside))
+
+
+def _last_said(before: Sequence[Item], *passed: Tag) -> Item:
+    return next((each for each in reversed(before) if not each.has(*passed)), Item(frozenset(), ""))
+
+
+_Applies = Callable[[Sequence[Item], Item, Item | None], bool]
+_Retag = Callable[[frozenset[Tag]], frozenset[Tag]]
+_RULES: tuple[tuple[_Applies, _Retag], ...] = (
+    (_had, lambda tags: frozenset({Tag.FILL})),
+    (_found_clean, lambda tags: frozenset({Tag.GOOD})),
+    (_named_stage, lambda tags: tags - _PLAIN_ORDER),
+    (_praised, lambda tags: frozenset({Tag.NOUN})),
+    (_done_stage, lambda tags: frozenset({Tag.BEGIN})),
+    (_next_stage, lambda tags: frozenset({Tag.FILL})),
+    (_thanked_for, lambda tags: frozenset({Tag.FILL})),
+)
