@@ -172,8 +172,8 @@ class RunStore(Protocol):
     def finish_effect(self, effect_id: int, at: datetime, result: str = "") -> None:
         """It is done, or will never be."""
 
-    def delay_effect(self, effect_id: int, until: datetime, why: str) -> None:
-        """Try again later."""
+    def delay_effect(self, effect_id: int, until: datetime, why: str = "") -> None:
+        """Try again later. `why` it failed; without, it was not tried."""
 
     def add_post(self, posted: Posted) -> None:
         """Remember where something was posted."""
