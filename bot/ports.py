@@ -199,6 +199,9 @@ class RunStore(Protocol):
     def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
         """The audit log, oldest first."""
 
+    def audit_head(self) -> tuple[int, str]:
+        """How many orders there are, and the hash that stands for all of them."""
+
     def take_lease(self, holder: str, now_s: float, ttl_s: float) -> str:
         """Take or renew the lease that makes one bot active; returns who holds it now."""
 

@@ -1,10 +1,11 @@
 """Effects in the chat: posts at least once with a key that reconciles, in order, never blocking a launch."""
 
 import logging
+from dataclasses import replace
 from datetime import timedelta
 from typing import NoReturn
 
-from bot.core.cards import Card
+from bot.core.cards import Card, Small
 from bot.core.effects import Edit, Effect, Post, React, Upload, Whisper
 from bot.core.stored import Posted, StoredEffect
 from bot.errors import ChatUnavailable, HostError
@@ -137,7 +138,7 @@ class Posts:
             channel, thread_ts = effect.channel, effect.thread_ts or None
         else:
             channel, thread_ts = self._thread(stored.run, effect)
-        card = self._shown(effect.card)
+        card = self._shown(self._sealed(effect.card) if effect.sealed else effect.card)
         first = not stored.begun
         if first:
             desk.store.begin_effect(stored.id, desk.clock.now())
@@ -149,6 +150,10 @@ class Posts:
             )
         )
         return ts
+
+    def _sealed(self, card: Card) -> Card:
+        count, head = self._desk.store.audit_head()
+        return replace(card, parts=(*card.parts, Small(text=f"audit log: {count} orders, head `{head[:12]}`")))
 
     def _thread(self, run_id: str, effect: Post) -> tuple[str, str | None]:
         channel = self._desk.store.run(run_id).channel
