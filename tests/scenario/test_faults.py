@@ -186,6 +186,7 @@ def test_a_refused_launch_is_told_and_can_be_retried(room: Room) -> None:
     room.box.refuses = ""
     assert room.outcome(room.press("/failed", "retry")).startswith("done: retry")
     room.until(lambda: room.box.works() == ["r1-synth-2"] or None, "it is launched")
+    assert room.box.launches[0].limits.disk_bytes == 50_000, "and the space is looked at again"
 
 
 def test_a_clock_set_back_an_hour_delays_no_launch(tmp_path: Path) -> None:
