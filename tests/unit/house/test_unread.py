@@ -10,7 +10,7 @@ from runner import __main__ as runner
 from runner.protocol.output import until_unread
 from tests.unit.house.tree import TOP
 
-COMMANDS = ["runner --help", "bot --help", "bot read go"]
+COMMANDS = ["runner --help", "bot --help"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
