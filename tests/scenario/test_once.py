@@ -76,7 +76,7 @@ def test_the_terminal_passes_a_gate_that_the_chat_shows(room: Room) -> None:
     room.until_launched("r1-vocab-1")
     assert room.box.works().count("r1-vocab-1") == 1
     assert room.run().started.by == "root"
-    assert "passed by root" in text(room.shown("/gate/vocab").card)
+    room.until(lambda: "passed by root" in text(room.shown("/gate/vocab").card) or None, "its card says so")
 
 
 def test_continue_then_wait_starts_nothing(room: Room) -> None:
