@@ -1,10 +1,10 @@
 """`python -m bot VERB`: one file a verb in `bot.cli`."""
 
 import importlib
-import os
 import sys
 
 from bot.errors import BotError, OperatorError
+from runner.protocol.output import until_unread
 
 VERBS = {
     "init": "write a configuration and say where tokens come from",
@@ -47,10 +47,7 @@ def main(argv: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `... | head`: nobody reads on, and nothing is wrong
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(until_unread(main, sys.argv[1:]))

@@ -68,16 +68,24 @@ class LaunchFailed(HostError):
 
 
 class ChatUnavailable(BotError):
-    """The chat gave no usable answer; `retry_after_s` when it said how long to wait.
+    """The chat gave no usable answer; `retry_after_s` when it is known how long calls of this kind have to wait.
 
     `fatal`: no repeat helps before a person repairs something (token, scope, invitation). `code`: the chat's
     own word for a refusal (`message_not_found`), "" when it is not known whether the call was carried out.
+    `whole`: every other call would fail alike (no connection, a dead token).
     """
 
     def __init__(
-        self, message: str, retry_after_s: float | None = None, *, fatal: bool = False, code: str = ""
+        self,
+        message: str,
+        retry_after_s: float | None = None,
+        *,
+        fatal: bool = False,
+        code: str = "",
+        whole: bool = False,
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
         self.fatal = fatal
         self.code = code
+        self.whole = whole

@@ -172,8 +172,8 @@ class RunStore(Protocol):
     def finish_effect(self, effect_id: int, at: datetime, result: str = "") -> None:
         """It is done, or will never be."""
 
-    def delay_effect(self, effect_id: int, until: datetime, why: str) -> None:
-        """Try again later."""
+    def delay_effect(self, effect_id: int, until: datetime, why: str = "") -> None:
+        """Try again later. `why` it failed; without, it was not tried."""
 
     def add_post(self, posted: Posted) -> None:
         """Remember where something was posted."""
@@ -198,6 +198,9 @@ class RunStore(Protocol):
 
     def orders(self, run_id: str | None = None) -> list[dict[str, Any]]:
         """The audit log, oldest first."""
+
+    def audit_head(self) -> tuple[int, str]:
+        """How many orders there are, and the hash that stands for all of them."""
 
     def take_lease(self, holder: str, now_s: float, ttl_s: float) -> str:
         """Take or renew the lease that makes one bot active; returns who holds it now."""

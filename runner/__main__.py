@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from runner.protocol.errors import DataError, DiskFull, Interrupted, ProtocolError, StageError
+from runner.protocol.output import is_unread, until_unread
 from runner.stage import status
 
 VERBS = {
@@ -50,6 +51,8 @@ def main(argv: Sequence[str]) -> int:
     except ProtocolError as error:
         return _fail(DataError(str(error)))
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_unread(sys.stdout):
+            raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return _fail(DiskFull(f"no space left: {error}", "free space on that disk, then retry"))
         traceback.print_exc()
@@ -83,4 +86,4 @@ def _stop_by_signal() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(until_unread(main, sys.argv[1:]))

@@ -133,7 +133,8 @@ class Bot:
             try:
                 events += catch_up(self._call, identity, channel, since, open_threads)
             except ChatUnavailable as error:
-                if not error.code or channel == self._config.slack.channel:
+                refused = bool(error.code) and error.retry_after_s is None
+                if not refused or channel == self._config.slack.channel:
                     raise
                 log.warning("%s is not caught up: %s", channel, error)  # a run's channel that we were put out of
         return events

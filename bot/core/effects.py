@@ -45,7 +45,8 @@ class Kill:
 class Post:
     """Say something in the run's thread. `broadcast`: in the channel too. `parent`: it opens the thread.
 
-    `channel` and `thread_ts` name another place, for answers outside any run's thread.
+    `channel` and `thread_ts` name another place, for answers outside any run's thread. `sealed`: the audit log's
+    head stands in its small print, so that it is kept outside the database.
     """
 
     key: str
@@ -54,6 +55,7 @@ class Post:
     parent: bool = False
     channel: str = ""
     thread_ts: str = ""
+    sealed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

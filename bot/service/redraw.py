@@ -14,17 +14,23 @@ from bot.service.desk import Desk
 
 log = logging.getLogger(__name__)
 EVERY_S = 30.0
+AGAIN_S = 5.0
+REPAIR_S = 60.0
 STEP_PERCENT = 1.0
 
 
 class Redraw:
-    """Edits at 1 % or 30 s, whichever is later, and the latest state only. One thread calls it."""
+    """Edits at 1 % or 30 s, whichever is later, and the latest state only. One thread calls it.
+
+    A card that gets no answer is tried again after a while; those of other runs do not wait for it.
+    """
 
     def __init__(self, desk: Desk, every_s: float = EVERY_S) -> None:
         self._desk = desk
         self._every_s = every_s
         self._drawn: dict[str, tuple[float, tuple[object, ...], float]] = {}
         self._not_before_s = 0.0
+        self._again: dict[str, float] = {}
         self._gates_drawn = False
 
     def take(self) -> None:
@@ -34,17 +40,19 @@ class Redraw:
             return
         self._open_gates()
         for run in self._desk.store.all_runs():
-            if not self._due(run, now_s):
+            if now_s < self._again.get(run.id, 0.0) or not self._due(run, now_s):
                 continue
             try:
                 if not self._draw(run):
                     continue
             except ChatUnavailable as error:
-                if error.code and not error.fatal and error.retry_after_s is None:  # that card is gone
-                    self._drawn[run.id] = (now_s, _shape(run), _percent(run))
+                if error.whole or error.retry_after_s is not None:
+                    self._not_before_s = now_s + (error.retry_after_s or AGAIN_S)
+                    return
+                if error.fatal or not error.code:
+                    self._again[run.id] = now_s + (REPAIR_S if error.fatal else AGAIN_S)
                     continue
-                self._not_before_s = now_s + (error.retry_after_s or 5.0)
-                return
+                # else that card is gone
             except Exception:  # one run that cannot be shown must not freeze the cards of the others
                 log.exception("the card of %s cannot be drawn", run.id)
             self._drawn[run.id] = (now_s, _shape(run), _percent(run))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from bot.config import HostConfig
-from bot.core.attempt import Attempt, AttemptState
+from bot.core.attempt import Attempt
 from bot.core.model import Run
 from bot.core.pipeline import Pipeline, SlurmNeeds, StageSpec, Value, bytes_of, settings_of
 from bot.errors import ConfigError
@@ -47,19 +47,10 @@ def attempt_spec(
         inputs={**(needs or {}), **(inputs_of(run, stage) if work else {})},
         params={name: list(v) if isinstance(v, tuple) else v for name, v in attempt.settings.items()},
         limits=Limits(
-            disk_bytes=int(bytes_of(stage, run.stage(stage.id).overrides)) or None
-            if makes_first(run, attempt)
-            else None,
+            disk_bytes=int(bytes_of(stage, run.stage(stage.id).overrides)) or None if work else None,
             wall_s=stage.wall_s if work else _LOOKS_WALL_S,
         ),
     )
-
-
-def makes_first(run: Run, attempt: Attempt) -> bool:
-    """Whether it is the work that finds nothing of the stage's output there: what was taken back made none."""
-    works = [a for a in run.stage(attempt.stage).attempts if a.purpose == "work"]
-    first = next((a.id for a in works if a.state is not AttemptState.WITHDRAWN), attempt.id)
-    return attempt.purpose == "work" and attempt.id == first
 
 
 def work_argv(stage: StageSpec, attempt: Attempt, fill: Callable[[str], str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 import os
 import re
-from typing import Dict, List, NamedTuple
+import time
+from typing import Dict, List, NamedTuple, Optional
 
 from runner.agent.refusal import Refused
 from runner.agent.root import Root, fill, fill_all
@@ -10,6 +11,7 @@ from runner.protocol.attempt import AttemptDir
 from runner.protocol.spec import AttemptSpec
 
 CONTROL_BYTES = 1 << 20  # free space without which not even the records of an attempt fit
+COUNT_S = 5.0
 _ENV_NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 _DROPPED = re.compile(r"^(POINTSMAN_|SSH_|XDG_SESSION_)")
 
@@ -84,9 +86,24 @@ def check_space(root: Root, spec: AttemptSpec, out: str) -> None:
     """Raises Refused when the records or the data that the spec announces do not fit."""
     for path, need in ((root.path, CONTROL_BYTES), (out, spec.limits.disk_bytes or 0)):
         free = free_bytes(path)
-        if free < need:
-            message = "needs %.1f GB free, there are %.1f GB under %s" % (need / 1e9, free / 1e9, path)
-            raise Refused("no-space", message)
+        if free >= need:
+            continue
+        made = bytes_made(out) if path == out else 0
+        if made is None or free >= need - made:
+            continue
+        part = ", of which %.1f GB are there already" % (made / 1e9) if made else ""
+        message = "needs %.1f GB free%s, there are %.1f GB under %s" % (need / 1e9, part, free / 1e9, path)
+        raise Refused("no-space", message)
+
+
+def bytes_made(out: str) -> Optional[int]:
+    """What an earlier attempt left to go on from; None when it cannot be counted in time, so that nobody can tell."""
+    from runner.agent.usage import measure
+
+    if not os.path.isdir(out):
+        return 0
+    size = measure(out, time.monotonic() + COUNT_S)
+    return size.bytes if size.whole else None
 
 
 def make_out(attempt: AttemptDir, plan: Plan) -> None:

@@ -11,7 +11,10 @@ PLACEHOLDERS = ("{code}", "{attempt}", "{root}", "{out}", "{home}")
 
 @dataclass(frozen=True)
 class Limits:
-    """`disk_bytes`: free space needed before the start. `wall_s`: the supervisor ends the attempt after it."""
+    """`disk_bytes`: what the output takes up in all; what is there of it already needs no space again.
+
+    `wall_s`: the supervisor ends the attempt after it.
+    """
 
     disk_bytes: Optional[int] = None
     wall_s: Optional[float] = None

@@ -103,15 +103,20 @@ def test_the_audit_log_shows_what_was_changed(store: Store, story: Story, tmp_pa
 
     for n in range(3):
         store.save(story.run, 0, (), NOW, order=order(f"c#{n}", f"text {n}"))
-    assert store.verify_orders() == (3, None)
+    assert _faults(store) == (3, "")
     with sqlite3.connect(tmp_path / "bot.db") as raw:
         raw.execute("update orders set body = replace(body, 'text 1', 'text 9') where id = 2")
     raw.close()
-    assert store.verify_orders() == (3, 2)
+    assert _faults(store) == (3, "broken at order 2")
     with sqlite3.connect(tmp_path / "bot.db") as raw:
         raw.execute("delete from orders where id = 2")
     raw.close()
-    assert store.verify_orders() == (2, 3)
+    assert _faults(store) == (2, "broken at order 3")
+
+
+def _faults(store: Store) -> tuple[int, str]:
+    chain = store.verify_orders()
+    return chain.count, chain.fault
 
 
 def test_one_lease_at_a_time(store: Store) -> None:

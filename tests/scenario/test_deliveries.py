@@ -175,3 +175,21 @@ def test_a_short_and_a_truncated_set_starts_nothing_and_both_are_named(make_worl
     world.say("extraction done, continue", thread)
     world.until_told("waive because")
     assert "vocab" not in world.starts()
+
+
+@pytest.mark.parametrize("kind", ["http_500", "lost_reply"])
+def test_a_chat_that_edits_nothing_still_refuses_tells_and_says_everything_once(
+    make_world: MakeWorld, kind: str
+) -> None:
+    world = planned(make_world, roles={"operators": [OPERATOR]})
+    world.control.fault(kind, "chat.update", times=-1)
+    world.control.fault("lost_reply", "chat.postMessage", times=2)
+    thread = world.head()
+    world.say("go", thread)
+    world.until_told("Start vocab")
+    world.say("go", thread, user=VIEWER)
+    world.until(lambda: whispers(world, VIEWER) or None, "she is told")
+    world.control.send("faults/clear")
+    world.until_told("passed by", timeout_s=60)
+    keys = [m["metadata"]["event_payload"]["key"] for m in world.control.thread(thread) if m.get("metadata")]
+    assert len(keys) == len(set(keys)) >= 4

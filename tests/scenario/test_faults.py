@@ -93,7 +93,7 @@ def test_an_order_carried_out_before_a_crash_is_not_read_again(room: Room) -> No
     assert room.outcome(event) == "done: advance"
     assert room.box.works() == ["r1-synth-1"]
     assert not [s for s in room.chat.said if s.key.startswith("answer/")]
-    assert room.store.verify_orders()[1] is None
+    assert not room.store.verify_orders().fault
 
 
 def _forget(room: Room, claim: str) -> None:
@@ -186,6 +186,7 @@ def test_a_refused_launch_is_told_and_can_be_retried(room: Room) -> None:
     room.box.refuses = ""
     assert room.outcome(room.press("/failed", "retry")).startswith("done: retry")
     room.until(lambda: room.box.works() == ["r1-synth-2"] or None, "it is launched")
+    assert room.box.launches[0].limits.disk_bytes == 50_000, "and the space is looked at again"
 
 
 def test_a_clock_set_back_an_hour_delays_no_launch(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_the_terminal_passes_a_gate_that_the_chat_shows(room: Room) -> None:
     room.until_launched("r1-vocab-1")
     assert room.box.works().count("r1-vocab-1") == 1
     assert room.run().started.by == "root"
-    assert "passed by root" in text(room.shown("/gate/vocab").card)
+    room.until(lambda: "passed by root" in text(room.shown("/gate/vocab").card) or None, "its card says so")
 
 
 def test_continue_then_wait_starts_nothing(room: Room) -> None:
@@ -139,8 +139,8 @@ def test_an_edit_after_the_start_offers_to_cancel_and_a_deletion_changes_nothing
     assert room.outcome(room.hear(gone)).startswith("deleted")
     assert room.run().phase is Phase.RUNNING and room.box.works() == ["r1-synth-1"]
     assert [o["text"] for o in room.store.orders("r1")][1] == "go"
-    total, broken = room.store.verify_orders()
-    assert total >= 4 and broken is None
+    chain = room.store.verify_orders()
+    assert chain.count >= 4 and not chain.fault
 
 
 def test_cancel_asks_its_own_speaker_once_more(room: Room) -> None:

@@ -1,15 +1,17 @@
-"""One Web API call: never repeated by itself, never before a Retry-After is over, failures translated."""
+"""One Web API call: never repeated by itself, never before its method may be called, failures translated."""
 
-import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 
+from bot.adapters.slack.quiet import Quiet
 from bot.adapters.slack.web import FAILURES, translate
 from bot.errors import ChatUnavailable
+
+_WORDS: Final = ("text", "blocks", "cursor")
 
 
 class Caller:
@@ -17,9 +19,7 @@ class Caller:
 
     def __init__(self, client: WebClient, now: Callable[[], float] = time.monotonic) -> None:
         self.client = client
-        self._now = now
-        self._quiet_until: dict[tuple[str, str], float] = {}
-        self._lock = threading.Lock()
+        self._quiet = Quiet(now)
 
     def write(self, method: str, **fields: Any) -> SlackResponse:
         """Raises ChatUnavailable; fields that are None are left out."""
@@ -30,17 +30,22 @@ class Caller:
         return self._call(method, fields, "params")
 
     def _call(self, method: str, fields: Mapping[str, Any], form: Literal["json", "params"]) -> SlackResponse:
-        channel = str(fields.get("channel", ""))
         body: dict[str, Any] = {form: {name: value for name, value in fields.items() if value is not None}}
-        with self._lock:
-            wait_s = self._quiet_until.get((method, channel), 0.0) - self._now()
-        if wait_s > 0:
-            raise ChatUnavailable(f"{method}: rate limited", retry_after_s=wait_s, code="ratelimited")
+        self._quiet.check(method)
         try:
-            return self.client.api_call(method, **body)
+            answer = self.client.api_call(method, **body)
         except FAILURES as error:
             trouble = translate(error, method)
-            if trouble.retry_after_s is not None:
-                with self._lock:
-                    self._quiet_until[method, channel] = self._now() + trouble.retry_after_s
+            self._note(method, fields, trouble)
             raise trouble from error
+        self._quiet.answered(method)
+        return answer
+
+    def _note(self, method: str, fields: Mapping[str, Any], trouble: ChatUnavailable) -> None:
+        if trouble.retry_after_s is not None:
+            self._quiet.limited(method, trouble.retry_after_s)
+        elif trouble.code:
+            self._quiet.answered(method)
+        elif not trouble.whole:
+            about = {name: value for name, value in fields.items() if name not in _WORDS}
+            self._quiet.unanswered(method, repr(about))

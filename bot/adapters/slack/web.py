@@ -3,6 +3,7 @@
 import logging
 from http.client import HTTPException
 from typing import Final
+from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
@@ -32,6 +33,15 @@ _REMEDIES: Final = {
     "restricted_action": "an administrator restricted who may post there",
     "socket_mode_disabled": "switch Socket Mode on in the app's settings",
 }
+_OF_THE_APP: Final = (
+    "account_inactive",
+    "invalid_auth",
+    "not_allowed_token_type",
+    "not_authed",
+    "org_login_required",
+    "token_expired",
+    "token_revoked",
+)
 _OUTCOME_UNKNOWN: Final = (
     "fatal_error",
     "internal_error",
@@ -59,7 +69,8 @@ def bypasses_proxy(url: str) -> bool:
 def translate(error: Exception, doing: str) -> ChatUnavailable:
     """`code` is Slack's own word, "" when it is not known whether the call was carried out."""
     if not isinstance(error, SlackApiError):
-        return ChatUnavailable(f"{doing}: no answer from Slack ({error or type(error).__name__})")
+        cut = isinstance(error, URLError)  # urllib's word for a request that could not be sent
+        return ChatUnavailable(f"{doing}: no answer from Slack ({error or type(error).__name__})", whole=cut)
     response = error.response
     status, code = response.status_code, str(response.get("error") or "")
     if status == 429 or code in ("ratelimited", "rate_limited"):
@@ -73,7 +84,10 @@ def translate(error: Exception, doing: str) -> ChatUnavailable:
     remedy = _REMEDIES.get(code)
     needed = f" ({response['needed']})" if code == "missing_scope" and response.get("needed") else ""
     return ChatUnavailable(
-        f"{doing}: {code}{needed}" + (f": {remedy}" if remedy else ""), fatal=remedy is not None, code=code
+        f"{doing}: {code}{needed}" + (f": {remedy}" if remedy else ""),
+        fatal=remedy is not None,
+        code=code,
+        whole=code in _OF_THE_APP,
     )
 
 

@@ -53,13 +53,12 @@ class EffectRows(Rows):
                 effects.update().where(effects.c.id == effect_id).values(done_at=text(at), result=result)
             )
 
-    def delay_effect(self, effect_id: int, until: datetime, why: str) -> None:
-        """Try again later."""
+    def delay_effect(self, effect_id: int, until: datetime, why: str = "") -> None:
+        """Try again later. `why` it failed; without, it was not tried."""
+        failed = {"tries": effects.c.tries + 1, "result": why} if why else {}
         with self._write() as connection:
             connection.execute(
-                effects.update()
-                .where(effects.c.id == effect_id)
-                .values(not_before=text(until), tries=effects.c.tries + 1, result=why)
+                effects.update().where(effects.c.id == effect_id).values(not_before=text(until), **failed)
             )
 
     def shift_effects(self, by: timedelta) -> None:

@@ -40,8 +40,19 @@ class OrderRows(Rows):
         with self._engine.connect() as connection:
             return [audit.entry(dict(row)) for row in connection.execute(query).mappings()]
 
-    def verify_orders(self) -> tuple[int, int | None]:
-        """How many orders there are, and the id of the first that breaks the chain."""
+    def audit_head(self) -> tuple[int, str]:
+        """How many orders there are, and the hash that stands for all of them."""
         with self._engine.connect() as connection:
-            rows = list(connection.execute(sa.select(orders).order_by(orders.c.id)).mappings())
-        return len(rows), audit.broken([dict(row) for row in rows])
+            return audit.head(connection)
+
+    def verify_orders(self) -> audit.Chain:
+        """Every order, against the chain and its head."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(orders).order_by(orders.c.id)).mappings()
+            return audit.check([dict(row) for row in rows], audit.head(connection))
+
+    def orders_at(self, head: str) -> int | None:
+        """How many orders there were when this head was noted; None when it is not in the chain."""
+        with self._engine.connect() as connection:
+            hashes = connection.execute(sa.select(orders.c.hash).order_by(orders.c.id)).mappings()
+            return audit.place([dict(row) for row in hashes], head)

@@ -42,6 +42,14 @@ orders = Table(
     Index("orders_run", "run"),
 )
 
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("count", Integer, nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+
 effects = Table(
     "effects",
     metadata,

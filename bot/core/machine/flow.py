@@ -205,7 +205,8 @@ def finish(run: Run, stage_id: str, at: datetime, pipeline: Pipeline) -> Moved:
         mentions=run.told(by),
     )
     number = work.n if work else 0
-    return run, (Post(key=f"{run.id}/done/{stage_id}/{number}", card=card, broadcast=True), *pictures(run, stage_id))
+    post = Post(key=f"{run.id}/done/{stage_id}/{number}", card=card, broadcast=True, sealed=True)
+    return run, (post, *pictures(run, stage_id))
 
 
 def starting_card(run: Run, pipeline: Pipeline) -> Card:

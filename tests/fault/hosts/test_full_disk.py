@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.process import ProcessPipe
 from bot.errors import HostError, LaunchFailed
 from runner.protocol.files import read_json
-from runner.protocol.spec import AttemptSpec
+from runner.protocol.spec import AttemptSpec, Limits
 from runner.protocol.view import ABSENT, CANCELLED, EXITED, RUNNING
 from tests.fault.hosts.conftest import OpenLocal, StartSshd
 from tests.hosting.attempts import AT_THE_GATE, ended, see, shell
@@ -80,6 +81,23 @@ def test_a_launch_on_a_full_disk_is_refused_and_works_once_there_is_space(open_l
     empty(disk)
     host.launch(spec, {})
     assert ended(host, spec).rc == 4
+
+
+def test_what_is_there_already_needs_no_space_again(open_local: OpenLocal, disk: Path) -> None:
+    """The disk holds 8 MiB. A retry that goes on from 4 of 6 MB fits, of 10 MB it does not."""
+    out = disk / "root/runs/r1/synth"
+    (out / "deeper").mkdir(parents=True)
+    (out / "deeper/made").write_bytes(b"x" * 4_000_000)
+    host = open_local(disk / "root")
+    fits = shell("exit 4", attempt="r1-synth-2", out="{root}/runs/r1/synth", limits=Limits(disk_bytes=6_000_000))
+    host.launch(fits, {})
+    assert ended(host, fits).rc == 4
+    large = Limits(disk_bytes=10_000_000)
+    with pytest.raises(LaunchFailed, match=r"of which 0\.0 GB are there already, there are 0\.0 GB under") as raised:
+        host.launch(replace(fits, attempt="r1-synth-3", limits=large), {})
+    assert raised.value.kind == "no-space"
+    with pytest.raises(LaunchFailed):
+        host.launch(shell("exit 4", attempt="r2-synth-1", limits=Limits(disk_bytes=6_000_000)), {})
 
 
 @pytest.mark.parametrize("spare", [0, 1, 2, 3, 4, 6, 8, 12])

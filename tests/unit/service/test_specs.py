@@ -69,10 +69,10 @@ def test_a_start_that_was_taken_back_leaves_the_next_one_the_first_and_nothing_t
     assert story.last().id == "r1-synth-2"
     spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
     assert spec.limits.disk_bytes == bytes_of(source, {}) == 50_000
-    story.work(rc=1)
+    story.do(events.LaunchRefused, attempt=story.last().id, why="needs 0.1 GB free")
     story.do(events.Retry, undo_s=0.0, set={})
     spec = attempt_spec(story.run, story.last(), pipeline, HOST, "python3", "d1")
-    assert (story.last().id, spec.limits.disk_bytes) == ("r1-synth-3", None), "it goes on from what is there"
+    assert (story.last().id, spec.limits.disk_bytes) == ("r1-synth-3", 50_000), "the host knows what is there of it"
 
 
 def test_evidence_is_made_of_the_work_s_output_by_an_attempt_of_its_own() -> None:

@@ -1,0 +1,186 @@
+"""The audit log shows what was changed, removed or put back, also at its end; and an old database gets its head."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import alembic.command
+import alembic.config
+import pytest
+import sqlalchemy as sa
+import yaml
+
+from bot.adapters import store as store_package
+from bot.adapters.store import Conflict, Store, open_store
+from bot.adapters.store.audit import FIRST, digest
+from bot.cli import audit as command
+from bot.core.orders import Order
+from tests.unit.core.story import Story
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def order(number: int) -> Order:
+    return Order(
+        run="r1", claim=f"c#{number}", ts="1.0", who="U1", at=NOW, text=f"text {number}", intents=(), outcome="done"
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "bot.db"
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[Store]:
+    """One run and three orders."""
+    made = open_store(f"sqlite:///{file}")
+    story = Story()
+    made.add_run(story.run, 1, (), NOW)
+    for number in range(3):
+        give(made, number)
+    yield made
+    made.close()
+
+
+def give(store: Store, number: int) -> None:
+    store.save(store.run("r1"), 0, (), NOW, order=order(number))
+
+
+def tamper(file: Path, *statements: str) -> None:
+    raw = sqlite3.connect(file)
+    with raw:
+        for statement in statements:
+            raw.execute(statement)
+    raw.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("delete from orders where id = 3", "the last one is missing"),
+        ("delete from orders where id > 1", "the last 2 are missing"),
+        ("delete from orders", "the last 3 are missing"),
+        ("update orders set body = replace(body, 'text 2', 'text 9') where id = 3", "broken at order 3"),
+        ("delete from audit_head", "they do not end as the head says (0 orders"),
+        ("update audit_head set count = 4", "the last one is missing"),
+        ("update audit_head set count = 2", "they do not end as the head says (2 orders"),
+    ],
+)
+def test_what_is_missing_at_the_end_shows(store: Store, file: Path, statement: str, fault: str) -> None:
+    assert not store.verify_orders().fault
+    tamper(file, statement)
+    assert store.verify_orders().fault.startswith(fault)
+
+
+def test_a_last_entry_that_was_replaced_by_one_that_fits_shows(store: Store, file: Path) -> None:
+    before, body = store.orders()[1]["hash"], '{"text": "never said"}'
+    tamper(file, f"update orders set body = '{body}', hash = '{digest(before, body)}' where id = 3")
+    assert store.verify_orders().fault.startswith("they do not end as the head says (3 orders")
+
+
+def test_orders_that_follow_removed_ones_do_not_hide_it(store: Store, file: Path) -> None:
+    tamper(file, "delete from orders where id > 1")
+    give(store, 7)
+    give(store, 8)
+    assert store.verify_orders().fault.startswith("broken at order ")
+
+
+def test_a_head_without_its_row_is_never_the_end_of_the_story(store: Store, file: Path) -> None:
+    tamper(file, "delete from audit_head")
+    give(store, 7)
+    assert store.verify_orders().fault == "broken at order 4"
+
+
+def test_the_head_moves_with_the_order_or_not_at_all(store: Store) -> None:
+    before = store.audit_head()
+    with pytest.raises(Conflict):
+        store.save(replace(store.run("r1"), version=9), 8, (), NOW, order=order(9))
+    assert store.audit_head() == before == (3, store.orders()[-1]["hash"])
+    give(store, 9)
+    assert store.audit_head() == (4, store.orders()[-1]["hash"])
+
+
+def test_a_head_noted_elsewhere_shows_what_the_database_cannot(store: Store, file: Path) -> None:
+    noted = store.audit_head()[1]
+    assert store.orders_at(noted) == 3 and store.orders_at(noted[:12].upper()) == 3
+    give(store, 9)
+    assert store.orders_at(noted) == 3
+    last = store.orders()[1]["hash"]
+    tamper(file, "delete from orders where id > 2", f"update audit_head set count = 2, hash = '{last}'")
+    assert not store.verify_orders().fault, "whoever writes the database writes the head too"
+    assert store.orders_at(noted) is None
+
+
+def test_the_command_prints_the_head_and_finds_one_noted_earlier(
+    store: Store, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "pointsman.yaml"
+    body = {
+        "version": 1,
+        "database": f"sqlite:///{file}",
+        "slack": {"channel": "C1"},
+        "hosts": {"box1": {"kind": "local"}},
+        "pipelines": ["x"],
+    }
+    config.write_text(yaml.safe_dump(body))
+
+    def verify(*more: str) -> tuple[int, str]:
+        code = command.main(["--config", str(config), "verify", *more])
+        return code, capsys.readouterr().out
+
+    noted = store.audit_head()[1]
+    assert verify() == (0, f"3 orders, the chain is whole\nhead {noted}\n")
+    give(store, 9)
+    code, told = verify("--head", noted[:12])
+    assert code == 0 and f"{noted[:12]} was the head of 3 orders; 1 came after it" in told
+    assert verify("--head", "ab" * 32)[0] == 1
+    tamper(file, "delete from orders where id = 4")
+    code, told = verify()
+    assert code == 1 and "3 orders, the last one is missing" in told
+    with pytest.raises(SystemExit):
+        verify("--head", "abc")
+
+
+def test_a_database_of_the_first_schema_gets_its_head(tmp_path: Path) -> None:
+    """As it was before heads were kept: tables of revision 0001, orders written without a head."""
+    url = f"sqlite:///{tmp_path}/old.db"
+    hashes = _old_database(url, [f'{{"text": "order {number}"}}' for number in range(5)])
+    store = open_store(url)
+    try:
+        assert store.audit_head() == (5, hashes[-1])
+        chain = store.verify_orders()
+        assert (chain.count, chain.fault) == (5, "")
+        store.add_run(Story().run, 1, (), NOW, order=order(5))
+        assert store.verify_orders().count == 6 and not store.verify_orders().fault
+    finally:
+        store.close()
+
+
+def test_an_empty_database_of_the_first_schema_gets_its_head(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/old.db"
+    _old_database(url, [])
+    store = open_store(url)
+    assert store.audit_head() == (0, FIRST) and not store.verify_orders().fault
+    store.close()
+
+
+def _old_database(url: str, bodies: list[str]) -> list[str]:
+    """The hashes of its orders."""
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(Path(store_package.__file__).parent / "migrations"))
+    engine, hashes = sa.create_engine(url), [FIRST]
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "0001")
+        assert "audit_head" not in sa.inspect(connection).get_table_names()
+        for number, body in enumerate(bodies):
+            row = {"claim": f"old#{number}", "at": NOW.isoformat(), "who": "U1", "body": body}
+            row |= {"before": hashes[-1], "hash": digest(hashes[-1], body)}
+            hashes.append(row["hash"])
+            names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+            connection.execute(sa.text(f"insert into orders ({names}) values ({values})"), row)
+    engine.dispose()
+    return hashes[1:]
