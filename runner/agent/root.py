@@ -14,7 +14,7 @@ _PLACEHOLDER = re.compile(r"\{(code|attempt|root|out|home)\}")
 
 
 class Root:
-    """`attempts/<id>/`, `code/<digest>/`, `env/<digest>/`, `gpus/<index>.lock`."""
+    """`attempts/<id>/`, `code/<digest>/`, `env/<digest>/`, `gpus/<index>.lock`, `queue/<number>-<id>`."""
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
@@ -60,6 +60,10 @@ class Root:
             yield
         finally:
             os.close(handle)
+
+    @property
+    def queue(self) -> str:
+        return os.path.join(self.path, "queue")
 
     def gpu_lock(self, index: int) -> str:
         return os.path.join(self.path, "gpus", "%d.lock" % index)

@@ -15,6 +15,7 @@ from runner.agent.locks import Locks
 from runner.agent.plan import Plan
 from runner.agent.root import Root
 from runner.agent.spawn import Child, spawn
+from runner.agent.turns import Turn, Wants
 from runner.protocol.attempt import AttemptDir
 from runner.protocol.errors import DiskFull, ProtocolError
 from runner.protocol.files import read_json, sync_folder, write_json
@@ -124,20 +125,24 @@ class Supervisor:
 
     def wait_for_locks(self) -> bool:
         """Take the locks, in a queue if need be. False: cancelled before it was our turn."""
-        said, since = "", utc_now()
-        while self.cancel_order() is None:
-            busy = self.locks.take()
-            if busy is None:
-                self.locks.sign(self.plan.spec.attempt, utc_now())
-                return True
-            behind, why = self.locks.holder(busy)
-            if why != said:
-                write_json(self.attempt.queued, dict(myself(), why=why, behind=behind, since=since))
-                self.answer.give({"queued": why})
-                said = why
-            signal.sigtimedwait(_WAKE, QUEUE_S)
-        exits.record_exit(self.attempt, None, exits.CANCELLED, [], [])
-        return False
+        said, since, spec = "", utc_now(), self.plan.spec
+        turn = Turn(self.locks.root, spec.attempt, Wants(spec.gpus, spec.alone))
+        try:
+            while self.cancel_order() is None:
+                told = turn.take(self.locks)
+                if told is None:
+                    self.locks.sign(spec.attempt, utc_now())
+                    return True
+                behind, why = told
+                if why != said:
+                    write_json(self.attempt.queued, dict(myself(), why=why, behind=behind, since=since))
+                    self.answer.give({"queued": why})
+                    said = why
+                signal.sigtimedwait(_WAKE, QUEUE_S)
+            exits.record_exit(self.attempt, None, exits.CANCELLED, [], [])
+            return False
+        finally:
+            turn.leave()
 
     def start(self) -> Optional[Dict[str, Any]]:
         """Start the process, held back until started.json is durable. Nothing was started if it returns why."""

@@ -10,7 +10,7 @@ import pytest
 
 from bot.errors import LaunchFailed
 from runner.protocol.files import read_json
-from runner.protocol.view import CANCELLED, EXITED, QUEUED, RUNNING
+from runner.protocol.view import ABSENT, CANCELLED, EXITED, QUEUED, RUNNING
 from tests.fault.hosts.conftest import OpenLocal
 from tests.hosting.attempts import ended, eventually, see, shell
 
@@ -19,17 +19,22 @@ def test_the_second_waits_until_the_first_has_ended(open_local: OpenLocal) -> No
     host = open_local()
     first = shell("sleep 60", attempt="r1-train-1", gpus=[0, 1])
     second = shell('echo "on $CUDA_VISIBLE_DEVICES"', attempt="r2-train-1", gpus=[1, 2])
-    third = shell("exit 0", attempt="r3-train-1", gpus=[2])
+    third = shell("exit 3", attempt="r3-train-1", gpus=[2])
+    fourth = shell("exit 0", attempt="r4-train-1", gpus=[3])
     assert host.launch(first, {}).state == RUNNING
     view = host.launch(second, {})
     assert view.state == QUEUED
     assert view.why.startswith("GPU 1 is held by r1-train-1 (since 2")
     assert host.launch(second, {}).state == QUEUED
-    host.launch(third, {})
-    assert ended(host, third).state == EXITED  # whoever waits for one GPU does not hold another
+    view = host.launch(third, {})
+    assert view.state == QUEUED, "nobody passes by those who came first and want the same"
+    assert view.why.startswith("behind r2-train-1, which waits for GPU 1, 2 (since 2")
+    host.launch(fourth, {})
+    assert ended(host, fourth).state == EXITED, "who wants nothing of what is waited for does not wait"
     host.kill(first.attempt, first.token, 1.0)
     view = ended(host, second)
     assert (view.rc, view.log_tail) == (0, "on 1,2")
+    assert ended(host, third).rc == 3
 
 
 def test_when_its_turn_will_come_is_told(open_local: OpenLocal) -> None:
@@ -90,6 +95,66 @@ def test_who_wants_the_host_for_itself_waits_for_all_and_all_wait_for_it(open_lo
     assert ended(host, look).rc == 4, "a look is beside anything"
     host.kill(alone.attempt, alone.token, 1.0)
     assert ended(host, third).rc == 3
+
+
+def test_a_stream_of_others_does_not_keep_out_who_wants_the_host_for_itself(open_local: OpenLocal) -> None:
+    host = open_local()
+    first, second = (shell("sleep 60", attempt=f"r{n}-train-1", alone=False) for n in (1, 2))
+    alone, third = (
+        shell("sleep 60", attempt="r3-bench-1", alone=True),
+        shell("exit 4", attempt="r4-train-1", alone=False),
+    )
+    assert host.launch(first, {}).state == RUNNING
+    assert host.launch(alone, {}).state == QUEUED
+    for spec in (second, third):
+        view = host.launch(spec, {})
+        assert view.state == QUEUED
+        assert view.why.startswith("behind r3-bench-1, which waits for the host for itself (since 2")
+    host.kill(first.attempt, first.token, 1.0)
+    eventually(lambda: see(host, alone).state, lambda state: state == RUNNING)
+    assert see(host, second).state == QUEUED
+    host.kill(alone.attempt, alone.token, 1.0)
+    assert ended(host, third).rc == 4
+    assert eventually(lambda: see(host, second).state, lambda state: state == RUNNING)
+    host.kill(second.attempt, second.token, 1.0)
+    assert [file.name for file in Path(host.settings.root, "queue").iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "killed"])
+def test_who_waits_no_longer_holds_up_nobody(open_local: OpenLocal, how: str) -> None:
+    host = open_local()
+    first, alone, last = (
+        shell("sleep 60", attempt="r1-train-1", alone=False),
+        shell("exit 5", attempt="r2-bench-1", alone=True),
+        shell("exit 6", attempt="r3-train-1", alone=False),
+    )
+    for spec in (first, alone, last):
+        host.launch(spec, {})
+    assert see(host, last).state == QUEUED
+    if how == "cancelled":
+        host.kill(alone.attempt, alone.token, 1.0)
+    else:
+        os.kill(read_json(f"{host.settings.root}/attempts/r2-bench-1/queued.json")["pid"], signal.SIGKILL)
+    assert ended(host, last).rc == 6
+    host.kill(first.attempt, first.token, 1.0)
+
+
+def test_a_launch_that_is_repeated_keeps_its_place_and_leaves_it_once(open_local: OpenLocal) -> None:
+    host = open_local()
+    first, alone, last = (
+        shell("sleep 60", attempt="r1-train-1", alone=False),
+        shell("exit 5", attempt="r2-bench-1", alone=True),
+        shell("exit 6", attempt="r3-train-1", alone=False),
+    )
+    host.launch(first, {})
+    host.launch(alone, {})
+    os.kill(read_json(f"{host.settings.root}/attempts/r2-bench-1/queued.json")["pid"], signal.SIGKILL)
+    eventually(lambda: see(host, alone).state, lambda state: state == ABSENT)
+    assert host.launch(alone, {}).state == QUEUED
+    assert host.launch(last, {}).why.startswith("behind r2-bench-1")
+    host.kill(first.attempt, first.token, 1.0)
+    assert (ended(host, alone).rc, ended(host, last).rc) == (5, 6)
+    assert [file.name for file in Path(host.settings.root, "queue").iterdir()] == ["lock"]
 
 
 NVIDIA_SMI = """#!/bin/sh
