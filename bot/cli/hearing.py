@@ -10,7 +10,7 @@ from bot.core.inbound import InboundEvent
 from bot.errors import ChatUnavailable
 
 log = logging.getLogger("bot")
-CURSOR = "heard"
+CURSOR, DIRECT = "heard", "heard-direct"
 AGAIN_S = (2.0, 5.0, 15.0, 60.0)
 
 
@@ -30,9 +30,13 @@ class Hearing:
     """
 
     def __init__(
-        self, store: Cursors, receive: Callable[[InboundEvent], None], missed: Callable[[str], Iterable[InboundEvent]]
+        self,
+        store: Cursors,
+        receive: Callable[[InboundEvent], None],
+        missed: Callable[[str], Iterable[InboundEvent]],
+        cursor: str = CURSOR,
     ) -> None:
-        self._store, self._receive, self._missed = store, receive, missed
+        self._store, self._receive, self._missed, self._cursor = store, receive, missed, cursor
         self._lock = threading.Lock()
         self._whole = False  # nothing is missing up to the newest event heard
         self._newest = "0"
@@ -64,7 +68,7 @@ class Hearing:
     def _catch_up(self, cut: int) -> None:
         for attempt in range(1_000_000):
             try:
-                since = self._store.cursor(CURSOR)
+                since = self._store.cursor(self._cursor)
                 events = list(self._missed(since)) if since is not None else []
                 for event in events:
                     self._receive(event)
@@ -81,9 +85,31 @@ class Hearing:
             if cut == self._cut:  # else another catch-up is under way, from the same cursor
                 self._whole = True
                 self._advance()
-        log.info("caught up: %d messages looked at", len(events))
+        log.info("caught up (%s): %d messages looked at", self._cursor, len(events))
 
     def _advance(self) -> None:
-        heard = self._store.cursor(CURSOR)
+        heard = self._store.cursor(self._cursor)
         if heard is None or float(self._newest) > float(heard):
-            self._store.set_cursor(CURSOR, self._newest)
+            self._store.set_cursor(self._cursor, self._newest)
+
+
+class Ears:
+    """Two hearings, so that neither waits for what the other cannot read: of channels, and of direct messages."""
+
+    def __init__(self, channels: Hearing, direct: Hearing) -> None:
+        self._channels, self._direct = channels, direct
+
+    def hear(self, event: InboundEvent) -> None:
+        (self._direct if event.channel_type == "im" else self._channels).hear(event)
+
+    def cut_off(self) -> None:
+        self._channels.cut_off()
+        self._direct.cut_off()
+
+    def connected(self) -> None:
+        self._channels.connected()
+        self._direct.connected()
+
+    def stop(self) -> None:
+        self._channels.stop()
+        self._direct.stop()

@@ -7,7 +7,6 @@ from types import FrameType
 
 from bot.adapters.scheduler import Ticker
 from bot.adapters.slack.call import Caller
-from bot.adapters.slack.catchup import catch_up
 from bot.adapters.slack.directory import Directory
 from bot.adapters.slack.identity import identify
 from bot.adapters.slack.listeners import SlackListener, open_app
@@ -15,10 +14,10 @@ from bot.adapters.slack.poster import SlackPoster
 from bot.adapters.slack.web import open_client
 from bot.adapters.store import Store
 from bot.cli import arguments, wiring
-from bot.cli.hearing import Hearing
+from bot.cli.hearing import CURSOR, DIRECT, Ears, Hearing
 from bot.cli.logs import open_log
+from bot.cli.missed import Missed
 from bot.config import Config, load_config
-from bot.core.inbound import InboundEvent
 from bot.errors import BotError, ChatUnavailable
 from bot.service.chat import secret_values
 from bot.service.code import pack
@@ -65,11 +64,20 @@ class Bot:
             members=Directory(self._call).members,
         )
         self._engine = Engine(self._desk, this_process(), config.redraw_s)
-        hearing = self._hearing = Hearing(self._store, self._engine.receive, self._missed)
+        hearing = self._hearing = self._ears(Missed(self._call, self._store, config.slack.channel))
         self._listener: SlackListener = open_app(
             bot_token, app_token, config.slack.base_url, hearing.hear, hearing.connected, hearing.cut_off
         )
         self._ticker = Ticker(self._tick, TICK_S)
+
+    def _ears(self, missed: Missed) -> Ears:
+        """A database that knows no cursor for direct messages has heard them as far as all else."""
+        heard = self._store.cursor(CURSOR)
+        if heard is not None and self._store.cursor(DIRECT) is None:
+            self._store.set_cursor(DIRECT, heard)
+        receive = self._engine.receive
+        channels = Hearing(self._store, receive, missed.in_channels)
+        return Ears(channels, Hearing(self._store, receive, missed.directly, DIRECT))
 
     def run(self) -> int:
         """Until a signal, or until another bot has taken over."""
@@ -120,21 +128,3 @@ class Bot:
         except LeaseLost as error:
             self._why = str(error)
             self._stop.set()
-
-    def _missed(self, since: str) -> list[InboundEvent]:
-        """What was said while nobody listened: the channel since the cursor, and every open thread."""
-        heads = [self._store.post(f"{run.id}/status") for run in self._store.all_runs(live_only=True)]
-        threads: dict[str, dict[str, str]] = {self._config.slack.channel: {}}
-        for head in heads:
-            if head is not None:
-                threads.setdefault(head.channel, {})[head.ts] = since
-        identity, events = identify(self._call), []
-        for channel, open_threads in threads.items():
-            try:
-                events += catch_up(self._call, identity, channel, since, open_threads)
-            except ChatUnavailable as error:
-                refused = bool(error.code) and error.retry_after_s is None
-                if not refused or channel == self._config.slack.channel:
-                    raise
-                log.warning("%s is not caught up: %s", channel, error)  # a run's channel that we were put out of
-        return events

@@ -12,8 +12,9 @@ import pytest
 from bot.adapters.store import Store
 from bot.cli import wiring
 from bot.cli.hearing import CURSOR
+from bot.cli.hearing import DIRECT as DIRECT_CURSOR
 from bot.config import load_config
-from bot.workspace import OPERATOR, SECOND_OPERATOR, VIEWER
+from bot.workspace import DIRECT, OPERATOR, SECOND_OPERATOR, VIEWER
 from tests.scenario.conftest import MakeWorld
 from tests.scenario.world import World, pipeline
 
@@ -193,3 +194,23 @@ def test_a_chat_that_edits_nothing_still_refuses_tells_and_says_everything_once(
     world.until_told("passed by", timeout_s=60)
     keys = [m["metadata"]["event_payload"]["key"] for m in world.control.thread(thread) if m.get("metadata")]
     assert len(keys) == len(set(keys)) >= 4
+
+
+def test_a_direct_message_about_no_run_is_answered_after_the_bot_was_away(make_world: MakeWorld) -> None:
+    world = planned(make_world)
+    world.down()
+    asked = world.control.post("help", channel=DIRECT, age_s=60)["ts"]
+    store = store_of(world)
+    store.set_cursor(CURSOR, f"{time.time() - HOUR_S:.6f}")
+    store.set_cursor(DIRECT_CURSOR, f"{time.time() - HOUR_S:.6f}")
+    store.close()
+    world.up()
+
+    def answers() -> list[Any]:
+        return [m for m in world.control.thread(asked, channel=DIRECT) if m["user"] == "U0BOT"]
+
+    world.until(lambda: answers() or None, "he is answered")
+    world.down()
+    world.up()
+    world.until(lambda: "caught up (heard-direct)" in world.log.read_text().rpartition("up: quick")[2] or None, "again")
+    assert len(answers()) == 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.adapters.slack.call import Caller
-from bot.adapters.slack.catchup import catch_up
+from bot.adapters.slack.catchup import catch_up, catch_up_direct
 from bot.adapters.slack.identity import Identity, identify
 from bot.adapters.slack.listeners import open_app
 from bot.adapters.slack.poster import SlackPoster
@@ -14,7 +14,7 @@ from bot.adapters.slack.web import open_client
 from bot.core.cards import say
 from bot.core.inbound import InboundEvent
 from bot.errors import ChatUnavailable
-from bot.workspace import APP_TOKEN, BOT_TOKEN, RUNS, ControlClient
+from bot.workspace import APP_TOKEN, BOT_TOKEN, DIRECT, OPERATOR, RUNS, VIEWER, ControlClient
 
 from .conftest import Store
 
@@ -123,3 +123,38 @@ def test_the_bot_is_told_when_it_was_cut_off(control: ControlClient, store: Stor
     finally:
         listener.stop()
     assert not listener.healthy()
+
+
+def test_direct_messages_are_found_also_new_ones_and_old_threads_that_go_on(
+    call: Caller, identity: Identity, poster: SlackPoster, control: ControlClient
+) -> None:
+    old = control.post("an old question", channel=DIRECT, age_s=90_000)["ts"]
+    quiet = control.post("another", channel=DIRECT, age_s=90_000)["ts"]
+    control.post("answered then", channel=DIRECT, thread_ts=quiet, age_s=80_000)
+    cursor = control.post("heard")["ts"]
+    control.post("status", channel=DIRECT)
+    control.post("and now?", channel=DIRECT, thread_ts=old)
+    poster.post("k", VIEWER, None, say("the first words to her"))
+    control.post("who are you?", channel="D0VERA", user=VIEWER)
+    control.post("not this", channel=RUNS)
+    events = catch_up_direct(call, identity, cursor)
+    assert [(e.text, e.user, e.thread_ts) for e in events] == [
+        ("status", OPERATOR, None),
+        ("and now?", OPERATOR, old),
+        ("who are you?", VIEWER, None),
+    ]
+    assert all(e.history and e.channel_type == "im" for e in events)
+
+
+def test_a_direct_message_that_cannot_be_read_leaves_the_others(
+    call: Caller, identity: Identity, poster: SlackPoster, control: ControlClient
+) -> None:
+    cursor = control.post("heard")["ts"]
+    control.post("status", channel=DIRECT)
+    poster.post("k", VIEWER, None, say("hello"))
+    control.post("help", channel="D0VERA", user=VIEWER)
+    control.fault("error", "conversations.history", error="channel_not_found")
+    assert told(catch_up_direct(call, identity, cursor)) == [("message", "help")]
+    control.fault("http_500", "conversations.history")
+    with pytest.raises(ChatUnavailable):
+        catch_up_direct(call, identity, cursor)

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from bot.cli import hearing
-from bot.cli.hearing import CURSOR, Hearing
+from bot.cli.hearing import CURSOR, DIRECT, Ears, Hearing
 from bot.core.inbound import InboundEvent
 from bot.errors import ChatUnavailable
 
@@ -30,13 +31,13 @@ def said(ts: str) -> InboundEvent:
 class Ear:
     """A Hearing whose catch-up waits until it is told what was missed."""
 
-    def __init__(self, cursor: str | None) -> None:
-        self.kept = Kept({CURSOR: cursor} if cursor else {})
+    def __init__(self, cursor: str | None, name: str = CURSOR) -> None:
+        self.kept = Kept({name: cursor} if cursor else {})
         self.stored: list[str] = []
         self.asked: list[str] = []
         self.may_answer = threading.Event()
         self.answers: list[list[InboundEvent] | ChatUnavailable] = []
-        self.hearing = Hearing(self.kept, lambda event: self.stored.append(event.ts), self._missed)
+        self.hearing = Hearing(self.kept, lambda event: self.stored.append(event.ts), self._missed, name)
 
     def _missed(self, since: str) -> Iterable[InboundEvent]:
         self.asked.append(since)
@@ -116,3 +117,22 @@ def test_the_first_start_of_all_begins_now() -> None:
     ear.hearing.connected()
     ear.finish()
     assert ear.asked == [] and float(ear.kept[CURSOR]) > 1.7e9
+
+
+def test_a_catch_up_of_direct_messages_that_fails_holds_up_no_cursor_but_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hearing, "AGAIN_S", (5.0,))
+    channels, direct = Ear("100.0"), Ear("100.0", DIRECT)
+    channels.answers, direct.answers = [[said("200.0")]], [ChatUnavailable("timeout")]
+    ears = Ears(channels.hearing, direct.hearing)
+    ears.cut_off()
+    ears.connected()
+    ears.hear(said("300.0"))
+    ears.hear(replace(said("301.0"), channel_type="im"))
+    channels.may_answer.set()
+    direct.may_answer.set()
+    ears.stop()
+    channels.finish()
+    assert (channels.stored, channels.kept) == (["300.0", "200.0"], {CURSOR: "300.0"})
+    assert (direct.stored, direct.kept) == (["301.0"], {DIRECT: "100.0"})

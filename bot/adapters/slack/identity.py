@@ -28,6 +28,7 @@ NEEDED_SCOPES: Final = {
 OPTIONAL_SCOPES: Final = {
     "groups:history": "the same in private channels",
     "groups:read": "the same in private channels",
+    "im:read": "find direct messages that were written while it was away",
     "mpim:history": "the same in group messages",
 }
 

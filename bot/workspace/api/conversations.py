@@ -93,6 +93,8 @@ def info(call: Call) -> Json:
 def list_channels(call: Call) -> Json:
     kinds = (call.text("types") or "public_channel").split(",")
     wanted = {"public_channel": "channel", "im": "im"}
+    if "im" in kinds and "im:read" not in call.workspace.roster.scopes:
+        raise Refusal("missing_scope", needed="im:read")
     shown = [c for c in call.workspace.roster.channels.values() if c.kind in {wanted.get(k) for k in kinds}]
     page, cursor = _page([_public(c) for c in shown], call, 100, 999)
     return {"channels": page, "response_metadata": {"next_cursor": cursor}}
