@@ -4,6 +4,9 @@ Every rank takes part in every sum, also one whose pack is empty: nothing can ha
 program asks itself (stop? save? how far?) goes through the CPUs, so that nobody waits for a GPU.
 """
 
+import atexit
+import gc
+import importlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +39,9 @@ class Ranks:
             torch.cuda.set_device(place)
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if size > 1 and not dist.is_initialized():
+            # Its functions' defaults keep the group that exists when it is imported, as torch itself does later on:
+            # see `leave`.
+            importlib.import_module("torch.distributed.nn.functional")
             dist.init_process_group("cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo")
         return Ranks(int(os.environ.get("RANK", "0")), size, place)
 
@@ -44,8 +50,10 @@ class Ranks:
         return self.rank == 0
 
     def leave(self) -> None:
+        """A group that something still holds when the interpreter ends has threads, and now and then they abort it."""
         if self.size > 1 and dist.is_initialized():
             dist.destroy_process_group()
+            atexit.register(gc.collect)  # a sharded model holds it, in cycles
 
     def share(self, packs: Sequence[list[int]]) -> list[list[int]]:
         """This rank's packs of a step: every size-th. As many for every rank; empty ones fill up."""

@@ -1,5 +1,6 @@
 """How weights and optimizer state are spread over the ranks: whole on each, or a share of their rows (FSDP2)."""
 
+import atexit
 import contextlib
 from collections.abc import Iterator
 from typing import Any, cast
@@ -66,6 +67,8 @@ class Sharded(Replicated):
 
         self.ranks, self.drafter = ranks, model
         self.mesh = init_device_mesh(ranks.device.type, (ranks.size,))
+        # torch's caches keep the mesh, and it the group: see `Ranks.leave`
+        atexit.register(getattr(self.mesh, "_pg_registry", {}).clear)
         policy = MixedPrecisionPolicy(param_dtype=dtype, cast_forward_inputs=False)
         fully_shard(model, mesh=self.mesh, reshard_after_forward=False, mp_policy=policy)
         register_fsdp_forward_method(model, "idle")

@@ -110,7 +110,8 @@ from runner.train.setup import prepare
 from tests.train import tiny
 
 ranks = Ranks.join("cpu")
-config = tiny.config(Path(sys.argv[1]), packs_per_step=2, time_budget_s=100.0, epochs=50.0)
+shard = sys.argv[2] if len(sys.argv) > 2 else "none"
+config = tiny.config(Path(sys.argv[1]), packs_per_step=2, time_budget_s=100.0, epochs=50.0, shard=shard)
 source, captured = open_features(config)
 loop = Loop(prepare(config, source, len(captured.indices), ranks), StatusWriter(None))
 """
@@ -130,6 +131,32 @@ except Interrupted:
     print("saved", loop.session.checkpoints.steps())
 ranks.leave()
 """
+WATCH = """
+import atexit
+from pathlib import Path
+
+def look():
+    names = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
+    print("threads", [name for name in names if "gloo" in name])
+
+atexit.register(look)
+"""
+LEAVING = """
+loop.total = 2
+loop.run()
+ranks.leave()
+del loop
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", ["none", "full"])
+def test_nothing_of_the_group_is_left_when_a_rank_ends(root: Path, shard: str) -> None:
+    """A thread that lives on when the interpreter ends aborts it now and then, after all was done."""
+    ranks = start_ranks([sys.executable, "-c", WATCH + TWO + LEAVING, str(root), shard], 2)
+    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    assert [process.returncode for process in ranks] == [0, 0], outs
+    assert all("threads []" in out for out in outs), outs
 
 
 @pytest.mark.slow
