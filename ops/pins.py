@@ -24,6 +24,7 @@ def roots() -> dict[str, list[str]]:
     extras = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     return {
         "bot": extras["bot"] + extras["workspace"],
+        "postgres": extras["postgres"],
         "runner": extras["runner"],
         "sglang-cpu": [
             line for line in (FOLDER / "sglang-cpu.in").read_text().splitlines() if line[:1] not in ("", "#")

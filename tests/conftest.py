@@ -13,6 +13,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.hosting import postgres as postgresql
+
 # Inherited by everything that a test starts, however often it forks; sshd alone drops it.
 MARK = "POINTSMAN_TEST_SESSION"
 GRACE_S = 5.0
@@ -28,6 +30,16 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgresql.Postgres]:
+    """A real server, the same for the whole session; every test takes a database of its own."""
+    if why := postgresql.why_not():
+        pytest.skip(why)
+    server = postgresql.Postgres()
+    yield server
+    server.close()
 
 
 @pytest.fixture(autouse=True, scope="session")

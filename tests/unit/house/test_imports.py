@@ -22,6 +22,7 @@ HOUSED = {
     "slack_bolt": ("bot/adapters/slack/",),
     "sqlalchemy": ("bot/adapters/store/",),
     "alembic": ("bot/adapters/store/",),
+    "psycopg": ("bot/adapters/store/",),
     "aiohttp": ("bot/workspace/",),
     "sglang": ("runner/", "patches/"),
     "torch": ("runner/", "patches/"),

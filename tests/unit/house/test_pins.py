@@ -11,8 +11,15 @@ from packaging.utils import canonicalize_name
 
 from tests.unit.house.tree import TOP
 
-FILES = ("bot", "runner", "sglang-cpu", "dev")
-FILES_OF_EXTRA = {"bot": "bot", "workspace": "bot", "runner": "runner", "sglang": "sglang-cpu", "dev": "dev"}
+FILES = ("bot", "postgres", "runner", "sglang-cpu", "dev")
+FILES_OF_EXTRA = {
+    "bot": "bot",
+    "workspace": "bot",
+    "postgres": "postgres",
+    "runner": "runner",
+    "sglang": "sglang-cpu",
+    "dev": "dev",
+}
 
 
 def pins(name: str) -> dict[str, str]:
