@@ -5,6 +5,7 @@ BotError
 │  ├ CommandError      the order cannot be carried out as it is written
 │  └ NotAllowed        the speaker may not give this order; says who may
 ├ ChatUnavailable      the chat gave no usable answer; repeat later
+├ StoreUnavailable     the database gave no answer; whether a change was stored is not known, repeat later
 ├ ConfigError          a file of the operator's is wrong; names file and line
 └ HostError
    ├ HostUnreachable   state is kept and becomes UNKNOWN; unreachable is not failed
@@ -40,6 +41,10 @@ class ConfigError(BotError):
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
         self.where = where
+
+
+class StoreUnavailable(BotError):
+    """The database gave no answer. A change may have been stored all the same: repeat what can be repeated."""
 
 
 class HostError(BotError):

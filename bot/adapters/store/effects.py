@@ -29,7 +29,7 @@ class EffectRows(Rows):
     def pending_effects(self) -> list[StoredEffect]:
         """Effects that are not done, due or not, oldest first."""
         query = sa.select(effects).where(effects.c.done_at.is_(None)).order_by(effects.c.id)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return [
                 StoredEffect(
                     id=row.id,
@@ -72,6 +72,6 @@ class EffectRows(Rows):
     def cards_of(self, key: str) -> list[Card]:
         """What was said under keys that start with `key`."""
         query = sa.select(effects).where(effects.c.key.startswith(key, autoescape=True)).order_by(effects.c.id)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             found = [load_effect(row.kind, row.body) for row in connection.execute(query)]
         return [effect.card for effect in found if isinstance(effect, Post | Whisper)]

@@ -28,7 +28,7 @@ class EventRows(Rows):
     def pending_events(self, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
         """Events not handled yet, oldest first."""
         query = sa.select(events.c.id, events.c.body).where(events.c.handled_at.is_(None)).order_by(events.c.id)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return [(row.id, json.loads(row.body)) for row in connection.execute(query.limit(limit))]
 
     def handled(self, event_id: int, at: datetime, outcome: str) -> None:
@@ -39,11 +39,11 @@ class EventRows(Rows):
     def event_outcome(self, claim: str) -> str | None:
         """What became of an event, None while it is pending."""
         query = sa.select(events.c.outcome).where(events.c.claim == claim, events.c.handled_at.is_not(None))
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return connection.execute(query).scalar()
 
     def is_pending(self, event_id: int) -> bool:
         """Whether an event still has to be handled."""
         query = sa.select(events.c.id).where(events.c.id == event_id, events.c.handled_at.is_(None))
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return connection.execute(query).first() is not None

@@ -26,7 +26,7 @@ class LeaseRows(Rows):
             connection.execute(leases.delete().where(leases.c.name == LEASE, leases.c.holder == holder))
 
     def cursor(self, name: str) -> str | None:
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return connection.execute(sa.select(cursors.c.value).where(cursors.c.name == name)).scalar()
 
     def set_cursor(self, name: str, value: str) -> None:

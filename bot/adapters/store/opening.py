@@ -1,4 +1,4 @@
-"""Opens a database: SQLite as it has to be set, and the tables brought up to date."""
+"""Opens a database: SQLite or PostgreSQL as it has to be set, and the tables brought up to date."""
 
 from pathlib import Path
 from typing import Any
@@ -6,30 +6,58 @@ from typing import Any
 import alembic.command
 import alembic.config
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import URL, Connection, Engine
 
+from bot.adapters.store import postgres
 from bot.adapters.store.store import Store
+from bot.adapters.store.trouble import translated
+from bot.errors import ConfigError
+
+_FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME"
+_POSTGRES = ("postgresql+psycopg", "postgresql", "postgres")
 
 
 def open_store(url: str) -> Store:
-    """Open the database and bring its tables up to date."""
-    parsed = sa.engine.make_url(url)
+    """Open the database and bring its tables up to date. Raises ConfigError, StoreUnavailable."""
+    parsed = _parse(url)
     sqlite = parsed.get_backend_name() == "sqlite"
-    if sqlite and parsed.database and parsed.database != ":memory:":
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url, connect_args={"timeout": 20} if sqlite else {})
-    if sqlite:
-        _prepare_sqlite(engine)
+    engine = _create_sqlite(parsed) if sqlite else postgres.create_engine(parsed)
     config = alembic.config.Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with engine.execution_options(writes=True).begin() as connection:
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "head")
+    try:
+        with translated(), engine.execution_options(writes=True).begin() as connection:
+            if not sqlite:
+                postgres.refuse_unfit(connection)
+            config.attributes["connection"] = connection
+            alembic.command.upgrade(config, "head")
+    except BaseException as error:
+        engine.dispose()
+        if isinstance(error, sa.exc.DBAPIError) and postgres.lacks_rights(error):
+            told = str(error.orig).splitlines()[0]
+            remedy = "the database has to belong to the bot's user: ALTER DATABASE ... OWNER TO ..."
+            raise ConfigError(f"{told}: {remedy}") from error
+        raise
     return Store(engine)
 
 
-def _prepare_sqlite(engine: Engine) -> None:
+def _parse(url: str) -> URL:
+    """Nothing of the URL is said: it may hold a password. Raises ConfigError."""
+    try:
+        parsed = sa.engine.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise ConfigError(f"`database` is no address of a database: {_FORMS}") from None
+    if parsed.drivername in _POSTGRES:
+        return parsed.set(drivername=_POSTGRES[0])
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise ConfigError(f"`database` cannot be {parsed.drivername}: {_FORMS}")
+    return parsed
+
+
+def _create_sqlite(url: URL) -> Engine:
     """Write-ahead log, and transactions that take the write lock when they begin (no upgrade deadlocks)."""
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(url, connect_args={"timeout": 20})
 
     def connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
@@ -42,3 +70,4 @@ def _prepare_sqlite(engine: Engine) -> None:
 
     sa.event.listen(engine, "connect", connected)
     sa.event.listen(engine, "begin", begun)
+    return engine

@@ -28,7 +28,7 @@ class OrderRows(Rows):
     def carried(self, claim: str) -> list[str]:
         """The outcomes of the orders that this event led to, in their order."""
         query = sa.select(orders.c.body).where(orders.c.claim.startswith(claim + "#", autoescape=True))
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             found = [json.loads(row.body) for row in connection.execute(query.order_by(orders.c.id))]
         return [str(order["outcome"]) for order in found]
 
@@ -37,22 +37,22 @@ class OrderRows(Rows):
         query = sa.select(orders).order_by(orders.c.id)
         if run_id is not None:
             query = query.where(orders.c.run == run_id)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return [audit.entry(dict(row)) for row in connection.execute(query).mappings()]
 
     def audit_head(self) -> tuple[int, str]:
         """How many orders there are, and the hash that stands for all of them."""
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return audit.head(connection)
 
     def verify_orders(self) -> audit.Chain:
         """Every order, against the chain and its head."""
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             rows = connection.execute(sa.select(orders).order_by(orders.c.id)).mappings()
             return audit.check([dict(row) for row in rows], audit.head(connection))
 
     def orders_at(self, head: str) -> int | None:
         """How many orders there were when this head was noted; None when it is not in the chain."""
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             hashes = connection.execute(sa.select(orders.c.hash).order_by(orders.c.id)).mappings()
             return audit.place([dict(row) for row in hashes], head)

@@ -16,14 +16,14 @@ class PostRows(Rows):
             connection.execute(posts.insert().values(vars(posted)))
 
     def post(self, key: str) -> Posted | None:
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             row = connection.execute(sa.select(posts).where(posts.c.key == key)).mappings().first()
         return Posted(**row) if row else None
 
     def posted_at(self, channel: str, ts: str) -> Posted | None:
         """What was posted there."""
         query = sa.select(posts).where(posts.c.channel == channel, posts.c.ts == ts)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             row = connection.execute(query).mappings().first()
         return Posted(**row) if row else None
 
@@ -35,11 +35,11 @@ class PostRows(Rows):
     def thread_posts(self, run_id: str) -> list[Posted]:
         """Everything posted for a run, oldest first."""
         query = sa.select(posts).where(posts.c.run == run_id).order_by(posts.c.ts)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return [Posted(**row) for row in connection.execute(query).mappings()]
 
     def run_at(self, channel: str, thread_ts: str) -> str | None:
         """The run whose thread this is."""
         query = sa.select(posts.c.run).where(posts.c.channel == channel, posts.c.ts == thread_ts)
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return connection.execute(query).scalar()

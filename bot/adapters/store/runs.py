@@ -29,7 +29,7 @@ class RunRows(Rows):
         self._known: dict[str, Run] = {}  # runs are frozen: one read at this version is good until it changes
 
     def next_run_number(self) -> int:
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             return (connection.execute(sa.select(sa.func.max(runs.c.number))).scalar() or 0) + 1
 
     def add_run(
@@ -79,7 +79,7 @@ class RunRows(Rows):
 
     def run(self, run_id: str) -> Run:
         """Raises KeyError."""
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             body = connection.execute(sa.select(runs.c.body).where(runs.c.id == run_id)).scalar()
         if body is None:
             raise KeyError(run_id)
@@ -90,7 +90,7 @@ class RunRows(Rows):
         query = sa.select(runs.c.id, runs.c.version).order_by(runs.c.number)
         if live_only:
             query = query.where(runs.c.phase.not_in(ENDED))
-        with self._engine.connect() as connection:
+        with self._read() as connection:
             wanted = [(row.id, row.version) for row in connection.execute(query)]
             stale = [i for i, version in wanted if version not in (self._known_version(i), self._aside.get(i))]
             if stale:

@@ -1,6 +1,8 @@
 """The tables. Times are ISO 8601 UTC text of one width, so that they sort."""
 
-from sqlalchemy import Column, Float, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import Column, Float, Index, Integer, MetaData, Table
+
+from bot.adapters.store.texts import String, Text
 
 metadata = MetaData()
 

@@ -16,5 +16,12 @@ class Store(EventRows, RunRows, EffectRows, PostRows, OrderRows, LeaseRows):
     conflict: type[Exception] = Conflict
     duplicate: type[Exception] = audit.Duplicate
 
+    def about(self) -> str:
+        """Which kind of database, and where; a password is left out."""
+        with self._read() as connection:
+            kind = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}[connection.dialect.name]
+            version = ".".join(str(part) for part in connection.dialect.server_version_info or ())
+        return f"{kind} {version}, {self._engine.url.render_as_string(hide_password=True)}"
+
     def close(self) -> None:
         self._engine.dispose()
