@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from bot.core.inbound import InboundEvent
-from bot.errors import ChatUnavailable
+from bot.errors import ChatUnavailable, StoreUnavailable
 
 log = logging.getLogger("bot")
 CURSOR, DIRECT = "heard", "heard-direct"
@@ -47,8 +47,16 @@ class Hearing:
         self._stop.set()
 
     def hear(self, event: InboundEvent) -> None:
-        """Store an event; raises when it cannot be stored, so that it is delivered again."""
-        self._receive(event)
+        """Store an event; raises when it cannot be stored, so that it is delivered again.
+
+        The chat soon gives up on that: what was not stored is a gap like any other, and is caught up.
+        """
+        try:
+            self._receive(event)
+        except StoreUnavailable:
+            self.cut_off()
+            self.connected()
+            raise
         if event.kind == "message":
             with self._lock:
                 self._newest = max(self._newest, event.ts, key=float)
@@ -68,24 +76,29 @@ class Hearing:
     def _catch_up(self, cut: int) -> None:
         for attempt in range(1_000_000):
             try:
-                since = self._store.cursor(self._cursor)
-                events = list(self._missed(since)) if since is not None else []
-                for event in events:
-                    self._receive(event)
+                num = self._take_missed(cut)
                 break
-            except ChatUnavailable as error:
+            except (ChatUnavailable, StoreUnavailable) as error:
                 log.warning("catching up: %s", error)
-            except Exception:  # a database that is away, say: the gap stays open until it was read
+            except Exception:  # whatever it is: the gap stays open until it was read
                 log.exception("catching up")
             if self._stop.wait(AGAIN_S[min(attempt, len(AGAIN_S) - 1)]) or cut != self._cut:
                 return
+        log.info("caught up (%s): %d messages looked at", self._cursor, num)
+
+    def _take_missed(self, cut: int) -> int:
+        """How many were looked at. Raises ChatUnavailable, StoreUnavailable: then nothing is taken for heard."""
+        since = self._store.cursor(self._cursor)
+        events = list(self._missed(since)) if since is not None else []
+        for event in events:
+            self._receive(event)
         said = [event.ts for event in events if event.kind == "message"]
         with self._lock:
             self._newest = max(self._newest, *said, since or f"{time.time():.6f}", key=float)
             if cut == self._cut:  # else another catch-up is under way, from the same cursor
                 self._whole = True
                 self._advance()
-        log.info("caught up (%s): %d messages looked at", self._cursor, len(events))
+        return len(events)
 
     def _advance(self) -> None:
         heard = self._store.cursor(self._cursor)

@@ -18,7 +18,7 @@ from bot.cli.hearing import CURSOR, DIRECT, Ears, Hearing
 from bot.cli.logs import open_log
 from bot.cli.missed import Missed
 from bot.config import Config, load_config
-from bot.errors import BotError, ChatUnavailable
+from bot.errors import BotError, ChatUnavailable, StoreUnavailable
 from bot.service.chat import secret_values
 from bot.service.code import pack
 from bot.service.desk import Desk, SystemClock
@@ -128,3 +128,5 @@ class Bot:
         except LeaseLost as error:
             self._why = str(error)
             self._stop.set()
+        except StoreUnavailable as error:  # without it nothing is done, and there is nothing to end for
+            log.warning("%s", error)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from bot.errors import StoreUnavailable
+
 log = logging.getLogger(__name__)
 
 
@@ -51,6 +53,8 @@ class Crew:
             call, args = found
             try:
                 call(*args)
+            except StoreUnavailable as error:  # whatever it was is still to be done, and taken up again
+                log.warning("%s: %s", self._name, error)
             except Exception:
                 log.exception("%s", self._name)
             finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from bot.core.inbound import InboundEvent
+from bot.errors import StoreUnavailable
 from bot.service.desk import Desk
 from bot.service.holder import is_gone
 from bot.service.inbox import Inbox
@@ -22,6 +23,7 @@ LEASE_S = 30.0
 STOP_S = 4.0
 CLOCK_STEP_S = 2.0
 _IDLE_S = 0.5
+_AGAIN_S = 1.0
 
 
 class LeaseLost(Exception):
@@ -52,6 +54,7 @@ class Engine:
             for name, wake, parts in zip(("work", "talk"), self._wakes, (work, talk), strict=True)
         ]
         self._clock_gap_s = self._gap_s()
+        self._ours_until_s = 0.0  # monotonic: nobody else can have taken the lease before
         desk.kick = self._wake_up
 
     def start(self) -> None:
@@ -75,9 +78,15 @@ class Engine:
                 loop.join(STOP_S / 4)
         closed = [part.close(STOP_S / 4) for part in (self._inbox, self._launches, self.polls)]
         if all(closed) and not any(loop.is_alive() for loop in self._loops):
-            self.desk.store.drop_lease(self._holder)
+            self._let_go()
         else:
             log.warning("stopped while calls were under way; the next start takes them up again")
+
+    def _let_go(self) -> None:
+        try:
+            self.desk.store.drop_lease(self._holder)
+        except StoreUnavailable as error:
+            log.warning("the lease is left to run out: %s", error)
 
     def receive(self, event: InboundEvent) -> None:
         """Store an event, before it is acknowledged; a repeat is dropped."""
@@ -104,7 +113,10 @@ class Engine:
         return self.desk.store.take_lease(self._holder, self.desk.clock.now().timestamp(), LEASE_S)
 
     def _renew(self) -> None:
+        asked_s = self.desk.clock.monotonic_s()
         holder = self._take_lease()
+        if holder == self._holder:
+            self._ours_until_s = asked_s + LEASE_S
         if holder != self._holder:
             raise LeaseLost(f"another bot is at work on this database: {holder}")
 
@@ -116,12 +128,28 @@ class Engine:
         while not self._stop.is_set():
             wake.wait(_IDLE_S)
             wake.clear()
-            for part in parts:
-                try:
-                    if not self._stop.is_set():
-                        part()
-                except Exception:
-                    log.exception("engine")
+            try:
+                self._make_sure()
+                self._each(parts)
+            except (LeaseLost, StoreUnavailable) as error:
+                log.warning("%s", error)
+                self._stop.wait(_AGAIN_S)
+
+    def _make_sure(self) -> None:
+        """After a sleep, or while the database was away, another bot may have taken over. Raises LeaseLost."""
+        if self.desk.clock.monotonic_s() > self._ours_until_s:
+            self._renew()
+
+    def _each(self, parts: Sequence[Callable[[], None]]) -> None:
+        """A fault in one part leaves the others. Raises StoreUnavailable: without it there is nothing to do."""
+        for part in parts:
+            try:
+                if not self._stop.is_set():
+                    part()
+            except StoreUnavailable:
+                raise
+            except Exception:
+                log.exception("engine")
 
     def _carry(self) -> None:
         """Effects on hosts, each in a thread of its own."""

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from bot.core.inbound import InboundEvent
+from bot.errors import StoreUnavailable
 from bot.service.crew import Crew
 from bot.service.desk import Desk
 from bot.service.orders import Orders
@@ -58,6 +59,9 @@ class Inbox:
             if self._desk.store.is_pending(event_id):
                 self._orders.handle(event_id, event)
             self._again_s.pop(event_id, None)
+        except StoreUnavailable:  # it stays pending, and is not lost
+            self._again_s[event_id] = self._desk.clock.monotonic_s() + _AGAIN_S
+            raise
         except Exception as error:
             log.exception("event %s", event.claim_key)
             self._again_s[event_id] = self._desk.clock.monotonic_s() + _AGAIN_S

@@ -12,7 +12,7 @@ from bot.core.errors import WrongState
 from bot.core.machine.orders import GRACE_S
 from bot.core.model import Phase, Run
 from bot.core.stored import StoredEffect
-from bot.errors import ConfigError, HostError, HostKeyChanged, HostUnreachable, LaunchFailed
+from bot.errors import ConfigError, HostError, HostKeyChanged, HostUnreachable, LaunchFailed, StoreUnavailable
 from bot.ports import Host
 from bot.service import environments
 from bot.service.crew import Crew
@@ -49,6 +49,8 @@ class Launches:
         try:
             if self._is_due(stored):
                 self._carry(stored)
+        except StoreUnavailable:
+            raise
         except Exception:
             log.exception("effect %s", stored.effect.key)
             self._later(stored, "internal error, see the log")

@@ -12,7 +12,7 @@ from bot.core.attempt import Attempt, AttemptState
 from bot.core.effects import Launch
 from bot.core.errors import WrongState
 from bot.core.model import Run
-from bot.errors import HostError
+from bot.errors import HostError, StoreUnavailable
 from bot.service.crew import Crew
 from bot.service.desk import Desk, Keyed
 from runner.protocol.errors import ProtocolError
@@ -73,6 +73,8 @@ class Polls:
     def _poll_and_give(self, name: str, attempts: Sequence[Attempt]) -> None:
         try:
             self._poll(name, attempts)
+        except StoreUnavailable:
+            raise
         except Exception:
             log.exception("polling %s", name)
         finally:
@@ -125,6 +127,8 @@ class Polls:
                     self._desk.apply(runs[attempt.id], event(attempt))
             except (WrongState, KeyError, self._desk.store.conflict) as error:
                 log.warning("%s: %s", attempt.id, error)
+            except StoreUnavailable:
+                raise
             except Exception as error:  # what one attempt tells must not hide the others on its host
                 log.exception("what %s tells cannot be taken over", attempt.id)
                 self._unreadable(attempt, runs[attempt.id], f"its records cannot be read: {type(error).__name__}")

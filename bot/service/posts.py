@@ -8,7 +8,7 @@ from typing import NoReturn
 from bot.core.cards import Card, Small
 from bot.core.effects import Edit, Effect, Post, React, Upload, Whisper
 from bot.core.stored import Posted, StoredEffect
-from bot.errors import ChatUnavailable, HostError
+from bot.errors import ChatUnavailable, HostError, StoreUnavailable
 from bot.service.chat import digest, mask_card
 from bot.service.desk import Desk
 
@@ -78,6 +78,11 @@ class Posts:
                 desk.store.delay_effect(stored.id, desk.clock.now() + timedelta(seconds=error.retry_after_s))
                 return False
             self._later(stored, str(error), answered=bool(error.code))
+            return False
+        except StoreUnavailable:
+            raise
+        except desk.store.conflict as error:  # begun or done elsewhere: what became of it is read anew
+            self._later(stored, str(error))
             return False
         except Exception as error:
             log.exception("effect %s", stored.effect.key)

@@ -61,9 +61,10 @@ class Redraw:
         """Once after a start: clicks that nobody heard are never told again, so their buttons are made anew."""
         if self._gates_drawn:
             return
-        self._gates_drawn = True
         desk, now = self._desk, self._desk.clock.now()
-        for run in desk.store.all_runs(live_only=True):
+        runs = desk.store.all_runs(live_only=True)
+        self._gates_drawn = True
+        for run in runs:
             if run.gate is None or run.phase not in (Phase.WAITING, Phase.HELD) or run.pipeline not in desk.pipelines:
                 continue
             key = gate_key(run, run.gate)

@@ -9,7 +9,7 @@ import pytest
 from bot.cli import hearing
 from bot.cli.hearing import CURSOR, DIRECT, Ears, Hearing
 from bot.core.inbound import InboundEvent
-from bot.errors import ChatUnavailable
+from bot.errors import ChatUnavailable, StoreUnavailable
 
 
 class Kept(dict[str, str]):
@@ -136,3 +136,37 @@ def test_a_catch_up_of_direct_messages_that_fails_holds_up_no_cursor_but_its_own
     channels.finish()
     assert (channels.stored, channels.kept) == (["300.0", "200.0"], {CURSOR: "300.0"})
     assert (direct.stored, direct.kept) == (["301.0"], {DIRECT: "100.0"})
+
+
+def test_what_could_not_be_stored_is_caught_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chat delivers it a few times more, then never again; what comes after it must not hide it."""
+    monkeypatch.setattr(hearing, "AGAIN_S", (0.01,))
+    ear, away = Ear("100.0"), threading.Event()
+    stored, cursor = ear.stored.append, ear.kept.cursor
+
+    def receive(event: InboundEvent) -> None:
+        if away.is_set():
+            raise StoreUnavailable("the database: connection refused")
+        stored(event.ts)
+
+    def look(name: str) -> str | None:
+        if away.is_set():
+            raise StoreUnavailable("the database: connection refused")
+        return cursor(name)
+
+    monkeypatch.setattr(ear.hearing, "_receive", receive)
+    monkeypatch.setattr(ear.kept, "cursor", look)
+    ear.answers = [[], *[[said("200.0"), said("201.0")]] * 2]  # two look, if both come to it
+    ear.may_answer.set()
+    ear.hearing.cut_off()
+    ear.hearing.connected()
+    ear.finish()
+    away.set()
+    for ts in ("200.0", "201.0"):
+        with pytest.raises(StoreUnavailable):
+            ear.hearing.hear(said(ts))
+    away.clear()
+    ear.hearing.hear(said("300.0"))
+    ear.finish()
+    assert set(ear.stored) == {"200.0", "201.0", "300.0"}
+    assert ear.kept[CURSOR] == "300.0"
