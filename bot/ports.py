@@ -93,7 +93,7 @@ class Clock(Protocol):
 
 
 class RunStore(Protocol):
-    """Where runs, orders, effects and posts are kept. Every method is one transaction.
+    """Where runs, orders, effects and posts are kept. Every method is one transaction, and raises StoreUnavailable.
 
     `conflict` is what `save`, `add_run` and `begin_effect` raise when something else came first, `duplicate` what
     they raise when the order was carried out before.
@@ -167,7 +167,7 @@ class RunStore(Protocol):
         """What was said under keys that start with `key`."""
 
     def begin_effect(self, effect_id: int, at: datetime) -> None:
-        """From here on it may have happened."""
+        """From here on it may have happened. Raises Conflict when it was begun, done or withdrawn."""
 
     def finish_effect(self, effect_id: int, at: datetime, result: str = "") -> None:
         """It is done, or will never be."""
@@ -202,8 +202,8 @@ class RunStore(Protocol):
     def audit_head(self) -> tuple[int, str]:
         """How many orders there are, and the hash that stands for all of them."""
 
-    def take_lease(self, holder: str, now_s: float, ttl_s: float) -> str:
-        """Take or renew the lease that makes one bot active; returns who holds it now."""
+    def take_lease(self, holder: str, ttl_s: float) -> str:
+        """Take or renew the lease that makes one bot active, by the store's own clock; returns who holds it now."""
 
     def drop_lease(self, holder: str) -> None:
         """Let another bot take over at once."""

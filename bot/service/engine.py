@@ -110,7 +110,7 @@ class Engine:
 
     def _take_lease(self) -> str:
         """Who holds it now."""
-        return self.desk.store.take_lease(self._holder, self.desk.clock.now().timestamp(), LEASE_S)
+        return self.desk.store.take_lease(self._holder, LEASE_S)
 
     def _renew(self) -> None:
         asked_s = self.desk.clock.monotonic_s()

@@ -81,8 +81,8 @@ class Posts:
             return False
         except StoreUnavailable:
             raise
-        except desk.store.conflict as error:  # begun or done elsewhere: what became of it is read anew
-            self._later(stored, str(error))
+        except desk.store.conflict:  # begun or done elsewhere: what became of it is read anew
+            desk.store.delay_effect(stored.id, desk.clock.now() + timedelta(seconds=_PATIENCE_S[0]))
             return False
         except Exception as error:
             log.exception("effect %s", stored.effect.key)

@@ -1,16 +1,16 @@
-"""What every store promises. SQLite here; any other backend passes the same suite."""
+"""What every store promises, on SQLite and on PostgreSQL."""
 
 import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from bot.adapters.store import Conflict, Store, open_store
 from bot.adapters.store.codec import dump_run
+from bot.adapters.store.schema import runs
 from bot.core import events
 from bot.core.cards import say
 from bot.core.effects import Launch, Post, Withdraw
@@ -23,8 +23,8 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = open_store(f"sqlite:///{tmp_path}/bot.db")
+def store(url: str) -> Iterator[Store]:
+    made = open_store(url)
     yield made
     made.close()
 
@@ -40,8 +40,8 @@ def order(claim: str, text: str = "continue") -> Order:
     return Order(run="r1", claim=claim, ts="1.0", who="U1", at=NOW, text=text, intents=(), outcome="done")
 
 
-def test_an_event_is_claimed_once_by_whoever_comes_first(store: Store, tmp_path: Path) -> None:
-    other = open_store(f"sqlite:///{tmp_path}/bot.db")
+def test_an_event_is_claimed_once_by_whoever_comes_first(store: Store, url: str) -> None:
+    other = open_store(url)
     assert store.claim("T/C/1/message", NOW, {"a": 1})
     assert not store.claim("T/C/1/message", NOW, {"a": 1}) and not other.claim("T/C/1/message", NOW, {"a": 1})
     [(event_id, body)] = other.pending_events()
@@ -98,19 +98,15 @@ def test_an_order_is_carried_out_once(store: Store, story: Story) -> None:
     assert all(e.effect.key != "y" for e in store.due_effects(NOW))
 
 
-def test_the_audit_log_shows_what_was_changed(store: Store, story: Story, tmp_path: Path) -> None:
-    import sqlite3
-
+def test_the_audit_log_shows_what_was_changed(store: Store, story: Story) -> None:
     for n in range(3):
         store.save(story.run, 0, (), NOW, order=order(f"c#{n}", f"text {n}"))
     assert _faults(store) == (3, "")
-    with sqlite3.connect(tmp_path / "bot.db") as raw:
-        raw.execute("update orders set body = replace(body, 'text 1', 'text 9') where id = 2")
-    raw.close()
+    with store._write() as connection:
+        connection.exec_driver_sql("update orders set body = replace(body, 'text 1', 'text 9') where id = 2")
     assert _faults(store) == (3, "broken at order 2")
-    with sqlite3.connect(tmp_path / "bot.db") as raw:
-        raw.execute("delete from orders where id = 2")
-    raw.close()
+    with store._write() as connection:
+        connection.exec_driver_sql("delete from orders where id = 2")
     assert _faults(store) == (2, "broken at order 3")
 
 
@@ -120,12 +116,14 @@ def _faults(store: Store) -> tuple[int, str]:
 
 
 def test_one_lease_at_a_time(store: Store) -> None:
-    assert store.take_lease("a", 0.0, 30.0) == "a"
-    assert store.take_lease("b", 29.0, 30.0) == "a"
-    assert store.take_lease("a", 29.0, 30.0) == "a"
-    assert store.take_lease("b", 60.0, 30.0) == "b", "an expired lease is free"
+    assert store.take_lease("a", 30.0) == "a"
+    assert store.take_lease("b", 30.0) == "a"
+    assert store.take_lease("a", -1.0) == "a"
+    assert store.take_lease("b", 30.0) == "b", "an expired lease is free"
+    store.drop_lease("a")
+    assert store.take_lease("a", 30.0) == "b", "another's lease is not dropped"
     store.drop_lease("b")
-    assert store.take_lease("a", 61.0, 30.0) == "a"
+    assert store.take_lease("a", 30.0) == "a"
 
 
 def test_posts_are_found_by_key_and_place(store: Store) -> None:
@@ -167,7 +165,38 @@ def test_a_run_that_does_not_load_leaves_the_others(
     assert [r.getMessage()[:23] for r in caplog.records] == ["run r1 is set aside, it"]  # said once
     with store._write() as connection:
         mended = dump_run(replace(story.run, version=story.run.version + 2))
-        connection.exec_driver_sql(
-            "update runs set body = ?, version = ? where id = 'r1'", (mended, story.run.version + 2)
-        )
+        connection.execute(runs.update().values(body=mended, version=story.run.version + 2).where(runs.c.id == "r1"))
     assert [run.id for run in store.all_runs()] == ["r1", "r2"]
+
+
+ODD = "half \ud83d, NUL \x00, ümlaut, 😀"
+MENDED = "half \ufffd, NUL \ufffd, ümlaut, 😀"
+
+
+def test_odd_texts_are_kept_but_for_what_no_database_takes(store: Store, story: Story) -> None:
+    store.claim("T/C/1", NOW, {"text": ODD})
+    [(event_id, body)] = store.pending_events()
+    assert body == {"text": ODD}
+    store.handled(event_id, NOW, ODD)
+    assert store.event_outcome("T/C/1") == MENDED
+    store.set_cursor(ODD, ODD)
+    assert store.cursor(ODD) == MENDED
+    [first, *_] = store.pending_effects()
+    store.delay_effect(first.id, NOW, ODD)
+    store.finish_effect(first.id, NOW, ODD)
+    assert first.id not in [stored.id for stored in store.pending_effects()]
+
+
+def test_whoever_has_a_long_name_is_not_taken_for_another(store: Store, story: Story) -> None:
+    long = "x" * 5000
+    for end in ("a", "b"):
+        assert store.claim(long + end, NOW, {}) and not store.claim(long + end, NOW, {})
+        store.set_cursor(long + end, end)
+        given = replace(order(f"{end}#0"), who=long + end, claim=f"{long}{end}#0")
+        store.note_order(0, "r1", given, (Post(key=long + end, card=say("x")),), NOW, "done")
+        with pytest.raises(store.duplicate):
+            store.note_order(0, "r1", given, (), NOW, "done")
+    assert (store.cursor(long + "a"), store.cursor(long + "b"), store.cursor(long)) == ("a", "b", None)
+    assert [entry["who"] for entry in store.orders()] == [long + "a", long + "b"]
+    assert whole(store) == 2
+    assert len([e for e in store.pending_effects() if e.effect.key.startswith(long)]) == 2

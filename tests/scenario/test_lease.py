@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 def hold(room: Room, holder: str) -> None:
     """Hold the lease as a bot that took it just now."""
     room.engine.stop()
-    assert room.store.take_lease(holder, time.time(), LEASE_S) == holder
+    assert room.store.take_lease(holder, LEASE_S) == holder
 
 
 def test_the_lease_of_a_killed_bot_is_taken_over_at_once(room: Room) -> None:

@@ -43,7 +43,7 @@ class EffectRows(Rows):
             ]
 
     def begin_effect(self, effect_id: int, at: datetime) -> None:
-        """From here on it may have happened. Raises Conflict when it was done or withdrawn."""
+        """From here on it may have happened. Raises Conflict when it was begun, done or withdrawn."""
         with self._write() as connection:
             writing.begin(connection, effect_id, at)
 

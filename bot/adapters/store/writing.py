@@ -18,12 +18,14 @@ class Conflict(Exception):
 
 
 def begin(connection: Connection, effect_id: int, at: datetime) -> None:
-    """Raises Conflict when it was done or withdrawn."""
+    """Raises Conflict when it was begun, done or withdrawn: what several reach for, one begins."""
     begun = connection.execute(
-        effects.update().where(effects.c.id == effect_id, effects.c.done_at.is_(None)).values(begun_at=text(at))
+        effects.update()
+        .where(effects.c.id == effect_id, effects.c.begun_at.is_(None), effects.c.done_at.is_(None))
+        .values(begun_at=text(at))
     )
     if begun.rowcount != 1:
-        raise Conflict(f"effect {effect_id} was done or withdrawn")
+        raise Conflict(f"effect {effect_id} was begun, done or withdrawn")
 
 
 def handled(connection: Connection, event_id: int, at: datetime, outcome: str) -> None:
