@@ -13,7 +13,7 @@ from bot.cli import arguments, check_slurm, wiring
 from bot.config import Config, load_config
 from bot.core.pipeline import bytes_of
 from bot.core.summary import words
-from bot.errors import BotError, HostKeyChanged
+from bot.errors import BotError, HostKeyChanged, StoreUnavailable
 from runner.protocol.errors import ProtocolError
 from runner.protocol.view import HostFacts
 
@@ -90,9 +90,13 @@ def _pipelines(config: Config) -> Iterator[Finding]:
 
 
 def _database(config: Config) -> Iterator[Finding]:
-    store = wiring.open_database(config)
     try:
-        yield Finding("database", True, f"{len(store.all_runs())} runs in {config.database_url()}")
+        store = wiring.open_database(config)
+    except StoreUnavailable as error:
+        yield Finding("database", False, str(error), "start it, or mend `database` in the configuration")
+        return
+    try:
+        yield Finding("database", True, f"{store.about()}: {len(store.all_runs())} runs")
     finally:
         store.close()
 

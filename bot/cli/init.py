@@ -10,7 +10,7 @@ LISTS = "ops/requirements/gpu-host.txt"
 TEMPLATE = """\
 # Pointsman's configuration. `python -m bot check` looks at everything that is named here.
 version: 1
-database: sqlite:///var/pointsman.db # or postgresql+psycopg://…
+database: sqlite:///var/pointsman.db # or postgresql+psycopg://USER@HOST/NAME; its password from ~/.pgpass or PGPASSWORD
 
 slack:
   # Both tokens come from the environment, never from this file:
