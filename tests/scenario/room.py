@@ -47,22 +47,30 @@ def pipeline(needed: int = 1, **gates: GateSpec) -> Pipeline:
 
 
 class Watch:
-    """A clock that can be set."""
+    """A clock that can be set, of a process that can have slept."""
 
     def __init__(self) -> None:
         self.offset = timedelta()
+        self.slept_s = 0.0
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self.offset
 
     def monotonic_s(self) -> float:
-        return time.monotonic()
+        return time.monotonic() + self.slept_s
 
 
 class Room:
-    """Speak, click, look. The pipeline is `pipeline()` unless another is given."""
+    """Speak, click, look. The pipeline is `pipeline()` unless another is given, the database SQLite."""
 
-    def __init__(self, folder: Path, given: Pipeline | None = None, hosts: Sequence[str] = ("box1",), **config: Any):
+    def __init__(
+        self,
+        folder: Path,
+        given: Pipeline | None = None,
+        hosts: Sequence[str] = ("box1",),
+        url: str = "",
+        **config: Any,
+    ):
         self.chat, self.clock = Chat(), Watch()
         self.boxes = {name: Box(name) for name in hosts}
         self.box = self.boxes[hosts[0]]
@@ -75,7 +83,7 @@ class Room:
             "undo_s": 0.3,
         }
         self.config = Config.model_validate(body | config)
-        self.url = f"sqlite:///{folder}/bot.db"
+        self.url = url or f"sqlite:///{folder}/bot.db"
         self.groups: dict[str, frozenset[str]] = {}
         self.engine: Engine | None = None
         self._stop = threading.Event()
