@@ -55,6 +55,6 @@ def test_a_bot_that_still_talks_when_it_is_stopped_keeps_its_lease(room: Room) -
     room.until(lambda: any(s.begun for s in room.store.pending_effects()) or None, "it is being said")
     room.down()
     store = open_store(room.url)
-    assert store.take_lease("another", time.time(), LEASE_S) == "test"
+    assert store.take_lease("another", LEASE_S) == "test"
     room.chat.hang.set()
     store.close()
