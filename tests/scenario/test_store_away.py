@@ -132,7 +132,9 @@ def test_the_lease_is_left_where_it_cannot_be_dropped(room: Room) -> None:
         room.down()
 
 
-def test_a_post_that_another_bot_has_begun_is_not_posted_beside_it(room: Room) -> None:
+def test_a_post_that_another_bot_has_begun_is_not_posted_beside_it(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
     """Both read it as new; one begins it, the other reads it anew and finds what was posted."""
     begin = room.store.begin_effect
 
@@ -149,3 +151,4 @@ def test_a_post_that_another_bot_has_begun_is_not_posted_beside_it(room: Room) -
     room.until(lambda: room.store.pending_effects() == [] or None, "all is said")
     keys = [said.key for said in room.chat.said]
     assert len(keys) == len(set(keys))
+    assert not [record for record in caplog.records if record.exc_info], "it was not even tried"
