@@ -1,6 +1,5 @@
 """The audit log shows what was changed, removed or put back, also at its end; and an old database gets its head."""
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,14 +28,9 @@ def order(number: int) -> Order:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "bot.db"
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[Store]:
+def store(url: str) -> Iterator[Store]:
     """One run and three orders."""
-    made = open_store(f"sqlite:///{file}")
+    made = open_store(url)
     story = Story()
     made.add_run(story.run, 1, (), NOW)
     for number in range(3):
@@ -49,12 +43,12 @@ def give(store: Store, number: int) -> None:
     store.save(store.run("r1"), 0, (), NOW, order=order(number))
 
 
-def tamper(file: Path, *statements: str) -> None:
-    raw = sqlite3.connect(file)
-    with raw:
+def tamper(url: str, *statements: str) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
         for statement in statements:
-            raw.execute(statement)
-    raw.close()
+            connection.exec_driver_sql(statement)
+    engine.dispose()
 
 
 @pytest.mark.parametrize(
@@ -69,27 +63,27 @@ def tamper(file: Path, *statements: str) -> None:
         ("update audit_head set count = 2", "they do not end as the head says (2 orders"),
     ],
 )
-def test_what_is_missing_at_the_end_shows(store: Store, file: Path, statement: str, fault: str) -> None:
+def test_what_is_missing_at_the_end_shows(store: Store, url: str, statement: str, fault: str) -> None:
     assert not store.verify_orders().fault
-    tamper(file, statement)
+    tamper(url, statement)
     assert store.verify_orders().fault.startswith(fault)
 
 
-def test_a_last_entry_that_was_replaced_by_one_that_fits_shows(store: Store, file: Path) -> None:
+def test_a_last_entry_that_was_replaced_by_one_that_fits_shows(store: Store, url: str) -> None:
     before, body = store.orders()[1]["hash"], '{"text": "never said"}'
-    tamper(file, f"update orders set body = '{body}', hash = '{digest(before, body)}' where id = 3")
+    tamper(url, f"update orders set body = '{body}', hash = '{digest(before, body)}' where id = 3")
     assert store.verify_orders().fault.startswith("they do not end as the head says (3 orders")
 
 
-def test_orders_that_follow_removed_ones_do_not_hide_it(store: Store, file: Path) -> None:
-    tamper(file, "delete from orders where id > 1")
+def test_orders_that_follow_removed_ones_do_not_hide_it(store: Store, url: str) -> None:
+    tamper(url, "delete from orders where id > 1")
     give(store, 7)
     give(store, 8)
     assert store.verify_orders().fault.startswith("broken at order ")
 
 
-def test_a_head_without_its_row_is_never_the_end_of_the_story(store: Store, file: Path) -> None:
-    tamper(file, "delete from audit_head")
+def test_a_head_without_its_row_is_never_the_end_of_the_story(store: Store, url: str) -> None:
+    tamper(url, "delete from audit_head")
     give(store, 7)
     assert store.verify_orders().fault == "broken at order 4"
 
@@ -103,24 +97,24 @@ def test_the_head_moves_with_the_order_or_not_at_all(store: Store) -> None:
     assert store.audit_head() == (4, store.orders()[-1]["hash"])
 
 
-def test_a_head_noted_elsewhere_shows_what_the_database_cannot(store: Store, file: Path) -> None:
+def test_a_head_noted_elsewhere_shows_what_the_database_cannot(store: Store, url: str) -> None:
     noted = store.audit_head()[1]
     assert store.orders_at(noted) == 3 and store.orders_at(noted[:12].upper()) == 3
     give(store, 9)
     assert store.orders_at(noted) == 3
     last = store.orders()[1]["hash"]
-    tamper(file, "delete from orders where id > 2", f"update audit_head set count = 2, hash = '{last}'")
+    tamper(url, "delete from orders where id > 2", f"update audit_head set count = 2, hash = '{last}'")
     assert not store.verify_orders().fault, "whoever writes the database writes the head too"
     assert store.orders_at(noted) is None
 
 
 def test_the_command_prints_the_head_and_finds_one_noted_earlier(
-    store: Store, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    store: Store, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "pointsman.yaml"
     body = {
         "version": 1,
-        "database": f"sqlite:///{file}",
+        "database": url,
         "slack": {"channel": "C1"},
         "hosts": {"box1": {"kind": "local"}},
         "pipelines": ["x"],
@@ -137,16 +131,15 @@ def test_the_command_prints_the_head_and_finds_one_noted_earlier(
     code, told = verify("--head", noted[:12])
     assert code == 0 and f"{noted[:12]} was the head of 3 orders; 1 came after it" in told
     assert verify("--head", "ab" * 32)[0] == 1
-    tamper(file, "delete from orders where id = 4")
+    tamper(url, "delete from orders where id = 4")
     code, told = verify()
     assert code == 1 and "3 orders, the last one is missing" in told
     with pytest.raises(SystemExit):
         verify("--head", "abc")
 
 
-def test_a_database_of_the_first_schema_gets_its_head(tmp_path: Path) -> None:
+def test_a_database_of_the_first_schema_gets_its_head(url: str) -> None:
     """As it was before heads were kept: tables of revision 0001, orders written without a head."""
-    url = f"sqlite:///{tmp_path}/old.db"
     hashes = _old_database(url, [f'{{"text": "order {number}"}}' for number in range(5)])
     store = open_store(url)
     try:
@@ -159,8 +152,7 @@ def test_a_database_of_the_first_schema_gets_its_head(tmp_path: Path) -> None:
         store.close()
 
 
-def test_an_empty_database_of_the_first_schema_gets_its_head(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/old.db"
+def test_an_empty_database_of_the_first_schema_gets_its_head(url: str) -> None:
     _old_database(url, [])
     store = open_store(url)
     assert store.audit_head() == (0, FIRST) and not store.verify_orders().fault

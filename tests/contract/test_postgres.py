@@ -16,7 +16,7 @@ from bot.adapters.store.schema import cursors
 from bot.cli import check as bot_check
 from bot.core.orders import Order
 from bot.errors import ConfigError, StoreUnavailable
-from tests.contract.test_store_at_once import at_once
+from tests.contract.test_store_at_once import at_once, whole
 from tests.hosting.postgres import Postgres
 
 TOP = Path(__file__).resolve().parents[2]

@@ -198,5 +198,5 @@ def test_whoever_has_a_long_name_is_not_taken_for_another(store: Store, story: S
             store.note_order(0, "r1", given, (), NOW, "done")
     assert (store.cursor(long + "a"), store.cursor(long + "b"), store.cursor(long)) == ("a", "b", None)
     assert [entry["who"] for entry in store.orders()] == [long + "a", long + "b"]
-    assert whole(store) == 2
+    assert _faults(store) == (2, "")
     assert len([e for e in store.pending_effects() if e.effect.key.startswith(long)]) == 2

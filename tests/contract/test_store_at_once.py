@@ -61,6 +61,13 @@ def order(claim: str) -> Order:
     return Order(run="r1", claim=claim, ts="1.0", who="U1", at=NOW, text="continue", intents=(), outcome="done")
 
 
+def whole(store: Store) -> int:
+    """How many orders there are, once nothing is wrong with them."""
+    chain_ = store.verify_orders()
+    assert not chain_.fault
+    return chain_.count
+
+
 def test_the_audit_chain_does_not_fork(stores: list[Store]) -> None:
     def write(store: Store, n: int) -> None:
         for i in range(EACH):
@@ -68,6 +75,20 @@ def test_the_audit_chain_does_not_fork(stores: list[Store]) -> None:
 
     at_once(stores, write)
     assert whole(stores[0]) == WRITERS * EACH
+
+
+def test_a_chain_that_grows_while_it_is_verified_is_whole(stores: list[Store]) -> None:
+    """Its entries and its head are read as of one moment."""
+    reader, writer = stores[:2]
+
+    def between(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "FROM orders" in statement:
+            writer.note_order(0, "r1", order("later#0"), (), NOW, "done")
+
+    writer.note_order(0, "r1", order("c#0"), (), NOW, "done")
+    sa.event.listen(reader._engine, "after_cursor_execute", between)
+    assert whole(reader) == 1
+    assert whole(writer) == 2
 
 
 def test_an_order_that_all_bring_is_carried_out_once(stores: list[Store], story: Story) -> None:
