@@ -137,6 +137,8 @@ class Polls:
         view = AttemptView(attempt.id, UNREADABLE, why=why)
         try:
             self._desk.apply(run_id, events.Seen(at=self._now(), view=view, undo_s=self._desk.config.undo_s))
+        except StoreUnavailable:
+            raise
         except Exception:
             log.exception("%s cannot be marked as unknown", attempt.id)
 

@@ -8,7 +8,7 @@ from bot.core.machine.flow import gate_key
 from bot.core.model import Phase, Run
 from bot.core.summary.gate import gate_card
 from bot.core.summary.status import status_card
-from bot.errors import ChatUnavailable
+from bot.errors import ChatUnavailable, StoreUnavailable
 from bot.service.chat import digest, mask_card
 from bot.service.desk import Desk
 
@@ -53,6 +53,8 @@ class Redraw:
                     self._again[run.id] = now_s + (REPAIR_S if error.fatal else AGAIN_S)
                     continue
                 # else that card is gone
+            except StoreUnavailable:
+                raise
             except Exception:  # one run that cannot be shown must not freeze the cards of the others
                 log.exception("the card of %s cannot be drawn", run.id)
             self._drawn[run.id] = (now_s, _shape(run), _percent(run))

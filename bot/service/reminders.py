@@ -4,6 +4,7 @@ import logging
 
 from bot.core import events
 from bot.core.errors import WrongState
+from bot.errors import StoreUnavailable
 from bot.service.desk import Desk
 
 log = logging.getLogger(__name__)
@@ -31,5 +32,7 @@ class Reminders:
                 self._desk.apply(run.id, events.Remind(at=now))
             except WrongState as error:  # it has moved on meanwhile
                 log.debug("%s: %s", run.id, error)
+            except StoreUnavailable:
+                raise
             except Exception:  # the others are reminded all the same
                 log.exception("%s cannot be reminded", run.id)

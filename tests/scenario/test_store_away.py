@@ -1,6 +1,7 @@
 """A database that goes away and comes back: nothing is lost, doubled or taken for a fault of somebody else's."""
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,10 +41,12 @@ def away(store: Store) -> Iterator[None]:
 
 
 def fails_once(room: Room, monkeypatch: pytest.MonkeyPatch, method: str, *, after: bool = False) -> None:
-    """The next call breaks, before it is stored or with its answer lost."""
+    """The bot's next call breaks, before it is stored or with its answer lost."""
     whole = getattr(room.store, method)
 
     def broken(*args: Any, **named: Any) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            return whole(*args, **named)
         monkeypatch.setattr(room.store, method, whole)
         if after:
             whole(*args, **named)
@@ -73,6 +76,21 @@ def test_an_order_whose_answer_was_lost_is_not_carried_out_again(
     room.until_phase("running")
     assert room.box.works() == ["r1-synth-1"]
     assert len([entry for entry in room.store.orders("r1") if entry["text"] == "go"]) == 1
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("method", ["post", "redrawn", "all_runs", "finish_effect", "add_post", "begin_effect"])
+def test_whatever_breaks_is_taken_up_again(
+    room: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str, after: bool
+) -> None:
+    fails_once(room, monkeypatch, method, after=after)
+    room.to_gate()
+    room.until(lambda: "server closed the connection" in caplog.text or None, "it broke")
+    assert room.box.works() == ["r1-synth-1", "r1-extract-1"]
+    room.until(lambda: room.store.pending_effects() == [] or None, "all is said")
+    keys = [said.key for said in room.chat.said]
+    assert len(keys) == len(set(keys))
+    assert not [record for record in caplog.records if record.exc_info], "no traceback"
 
 
 def test_while_it_is_away_nothing_is_told_of_attempts(room: Room, caplog: pytest.LogCaptureFixture) -> None:
