@@ -24,7 +24,7 @@ from tests.unit.core.story import Story
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 CHECKOUT = Path(__file__).resolve().parents[2]
-WRITERS, EACH = 6, 8
+WRITERS, EACH = 4, 8
 T = TypeVar("T")
 
 
@@ -219,6 +219,7 @@ def test_what_is_read_in_one_go_is_of_one_moment(stores: list[Store], story: Sto
     assert reader.all_runs() == [story.run]
 
 
+@pytest.mark.slow
 def test_two_that_start_at_once_make_the_tables_once(url: str) -> None:
     code = "import sys; from bot.adapters.store import open_store; print(flush=True); input(); open_store(sys.argv[1])"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -102,7 +102,7 @@ class Postgres:
     def database(self, more: str = "") -> str:
         """The URL of a new, empty database."""
         name = next(self._names)
-        self.do(f"CREATE DATABASE {name} {more}")
+        self.do(f"CREATE DATABASE {name} STRATEGY file_copy {more}")
         return self.url(name)
 
     def url(self, name: str, user: str = USER) -> str:
