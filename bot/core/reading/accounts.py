@@ -18,7 +18,7 @@ from bot.core.reading.tags import Tag
 
 _STRANGE = 3  # words of no class that a reason may hold; an assessment two, and only in what it is about
 _ASSESSED = 2
-_AGAIN = frozenset({Tag.RETRY, Tag.RESUME})
+AGAIN = frozenset({Tag.RETRY, Tag.RESUME})
 _THINGS = frozenset(
     {Tag.NOUN, Tag.STAGE, Tag.METRIC, Tag.PARAM, Tag.SUITE, Tag.HOST, Tag.MODEL, Tag.RUN, Tag.VIEW}
 )  # fmt: skip
@@ -49,6 +49,7 @@ _READY = frozenset(
 )
 _FELL = frozenset({"went down", "came down", "goes down", "dropped"})
 _TURNED = _FELL | TURNED
+_AGREEING = frozenset({"agrees", "agreed", "agree", "fine with", "happy with", "ok with", "okay with", "satisfied with", "approves"})
 _SMALLER = frozenset({"loss", "perplexity"})  # the less, the better
 _WAS = frozenset({"was", "were", "had"})
 _FUTURE = frozenset({"will", "it'll", "i'll", "we'll", "he'll", "she'll", "they'll", "you'll", "be"})
@@ -64,9 +65,9 @@ def accounts(clause: Clause, acts: Collection[Act]) -> bool:
         return False
     if tags <= END_TAGS:
         return _gives_reason(rest) and not _praises(rest)
-    if tags <= _AGAIN:
+    if tags <= AGAIN:
         return _assesses(rest) or (_gives_reason(rest, any(item.text in _WAS for item in rest)) and _is_past(rest))
-    return tags <= GO_TAGS and _assesses(rest)
+    return tags <= GO_TAGS and (_assesses(rest) or _agrees(rest))
 
 
 def _gives_reason(items: Sequence[Item], told: bool = False) -> bool:
@@ -124,8 +125,19 @@ def _assesses(items: Sequence[Item]) -> bool:
         and not doubtful
         and strange <= _ASSESSED
         and all(item.has(Tag.UNKNOWN) or item.tags & _HEAD for item in head)
-        and all(item.tags & _TAIL or item.text in _TURNED for item in tail)
+        and all(item.tags & _TAIL or item.text in _TURNED or item.text == "anyway" for item in tail)
     )
+
+
+def _agrees(items: Sequence[Item]) -> bool:
+    """ "anna is fine with it too", "the team agrees": who else is for it; other than "anna would agree to wait"."""
+    at = next((i for i, item in enumerate(items) if item.text in _AGREEING), None)
+    if not at:
+        return False
+    who, tail = items[:at], items[at + 1 :]
+    strange = sum(item.has(Tag.UNKNOWN) for item in who)
+    named = all(item.has(Tag.UNKNOWN, Tag.SUBJECT, Tag.ARTICLE, Tag.MY, Tag.AND, Tag.AUX, Tag.ADDRESS) for item in who)
+    return named and strange <= _ASSESSED and all(item.has(Tag.GLUE, Tag.FILL, Tag.MARK, Tag.BULK) for item in tail)
 
 
 def _says(item: Item) -> bool:

@@ -10,10 +10,13 @@ from bot.core.reading.tags import Tag
 
 _HAVING = frozenset({"has", "have", "had", "got", "there is", "there's", "is there", "gets"})
 _REPEATED = frozenset({"try", "run", "do", "give", "give it", "start", "launch", "go", "have", "re"})
-_BOUND_WORDS = frozenset({"do", "enough", "clean", "next"})
+_BOUND_WORDS = frozenset({"do", "enough", "clean", "next", "am", "work", "job", "stuff", "effort"})
 _BOUND_TAGS = (Tag.STAGE, Tag.VIEW, Tag.BEGIN)
 _DENIAL = 4
+_MOVING = frozenset({"moving", "going", "rolling", "started", "cracking", "underway"})
+_GLAD_TO = frozenset({"good to", "happy to"})
 TURNED = frozenset({"went", "came out", "turned out", "stayed"})
+_DEEDS = frozenset({"work", "job", "stuff", "effort"})
 _PLAIN_ORDER = frozenset({Tag.BEGIN, Tag.DO_STAGE, Tag.FRESH})
 
 
@@ -29,6 +32,14 @@ def bind(items: list[Item]) -> list[Item]:
             said = [*out[-size:], item]
             out[-size:] = [Item(frozenset({Tag.RETRY}), " ".join(each.text for each in said))]
             continue
+        if _glad(out, item, items[at + 1] if at + 1 < len(items) else None):
+            size = 1 if out[-1].text in _GLAD_TO else 2
+            out[-size:] = [Item(frozenset({Tag.PRAISE}), " ".join(each.text for each in [*out[-size:], item]))]
+            continue
+        if item.text in _MOVING and (size := _urges(out)):
+            said = [*out[-size:], item]
+            out[-size:] = [Item(frozenset({Tag.HYPE}), " ".join(each.text for each in said))]
+            continue
         after = items[at + 1] if at + 1 < len(items) else None
         for applies, tags in _RULES if item.text in _BOUND_WORDS or item.has(*_BOUND_TAGS) else ():
             if applies(out, item, after):
@@ -41,6 +52,15 @@ def _repeats(before: Sequence[Item]) -> int:
     """How many words of "try it", "give it", "run that" stand before an "again"; 0 for none."""
     size = 1 + bool(before and before[-1].text in ("it", "that", "this"))
     return size if len(before) >= size and before[-size].text in _REPEATED else 0
+
+
+def _urges(before: Sequence[Item]) -> int:
+    """How many words of "let's get this" stand before a "moving"; 0 for none."""
+    for size in range(2, min(len(before), 4) + 1):
+        first, rest = before[-size], before[len(before) - size + 1 :]
+        if first.has(Tag.PERMIT) and rest[0].text == "get" and all(item.has(Tag.GLUE, Tag.FILL) for item in rest[1:]):
+            return size
+    return 0
 
 
 def _denied(before: Sequence[Item]) -> int:
@@ -74,16 +94,23 @@ def _named_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool
 def _praised(before: Sequence[Item], item: Item, after: Item | None) -> bool:
     """ "great run", "nice speed": a noun behind praise, with nothing behind it that could be begun."""
     ends = after is None or after.has(Tag.MARK)
-    noun = item.has(Tag.VIEW) or (item.has(Tag.NOUN) and item.has(Tag.BEGIN))
+    noun = item.has(Tag.VIEW) or item.text in _DEEDS or (item.has(Tag.NOUN) and item.has(Tag.BEGIN))
     return ends and noun and bool(before) and before[-1].has(Tag.PRAISE)
 
 
-def _thanked_for(before: Sequence[Item], item: Item, after: Item | None) -> bool:
-    """ "thanks for the update": what was given already is not asked for."""
-    if not item.has(Tag.VIEW):
+def _glad(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "good to hear", "great to see that": praise, with nothing behind it that is heard or seen."""
+    if item.text not in ("hear", "know", "see", "learn") or not before:
         return False
-    said = [each for each in before if not each.has(Tag.ARTICLE, Tag.MY, Tag.FILL) or each.text == "for"]
-    return len(said) > 1 and said[-1].text == "for" and said[-2].has(Tag.POLITE)
+    praised = before[-1].text in _GLAD_TO or (
+        len(before) > 1 and before[-1].has(Tag.TO) and before[-2].has(Tag.PRAISE, Tag.GOOD)
+    )
+    return praised and (after is None or after.has(Tag.MARK))
+
+
+def _speaker_is(before: Sequence[Item], item: Item, after: Item | None) -> bool:
+    """ "i am": a verb, other than "9 am"."""
+    return item.text == "am" and bool(before) and before[-1].has(Tag.SUBJECT)
 
 
 def _done_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:
@@ -111,5 +138,5 @@ _RULES: tuple[tuple[_Applies, _Retag], ...] = (
     (_praised, lambda tags: frozenset({Tag.NOUN})),
     (_done_stage, lambda tags: frozenset({Tag.BEGIN})),
     (_next_stage, lambda tags: frozenset({Tag.FILL})),
-    (_thanked_for, lambda tags: frozenset({Tag.FILL})),
+    (_speaker_is, lambda tags: frozenset({Tag.AUX})),
 )

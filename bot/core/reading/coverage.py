@@ -49,7 +49,7 @@ def understood(clause: Clause) -> bool:
 def _errand(items: list[Item]) -> bool:
     """ "update the config", "correct the labels": known words, but something to be done."""
     at = next((i for i, item in enumerate(items) if not item.has(*_MANNERS)), len(items))
-    asked = at + 1 < len(items) and items[at].has(Tag.SET, Tag.GOOD) and items[at].text not in _WITH
+    asked = at + 1 < len(items) and items[at].has(Tag.SET, Tag.GOOD) and not items[at].text.endswith(tuple(_WITH))
     return asked and items[at + 1].has(Tag.ARTICLE, Tag.MY)
 
 
@@ -115,6 +115,8 @@ def _fits(clause: Clause, at: int, item: Item) -> bool:
     after = clause.items[at + 1] if at + 1 < len(clause.items) else None
     if item.has(Tag.TO, Tag.ON) or item.text == "for":
         return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MY, Tag.BOTH)
+    if item.text == "of":
+        return after is not None and after.has(Tag.RUN)
     if _from_what_is_there(clause, at):
         return True
     if item.has(Tag.AGAIN, Tag.RESUMED):

@@ -9,6 +9,7 @@ from functools import cached_property
 from bot.core.reading.acts import Act
 from bot.core.reading.binding import bind
 from bot.core.reading.clauses import Clause, split_clauses
+from bot.core.reading.courtesy import fold
 from bot.core.reading.intent import Claim
 from bot.core.reading.items import Item, classify_tokens
 from bot.core.reading.names import Names
@@ -118,7 +119,7 @@ def parse(cleaned: Cleaned, names: Names) -> Message:
     tokens = tokenise(cleaned.text, names.whole)
     if len(tokens) >= MAX_TOKENS:
         cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    items = _bare_view(_without_ornament(bind(classify_tokens(tokens, names))))
+    items = _bare_view(bind(fold(_without_ornament(classify_tokens(tokens, names)))))
     return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable
 
-from bot.core.reading.accounts import accounts
+from bot.core.reading.accounts import AGAIN, accounts
 from bot.core.reading.acts import END_TAGS, GO_TAGS
 from bot.core.reading.clauses import PUTTING, REASONS, Clause
 from bot.core.reading.coverage import AFTER, understood
@@ -42,12 +42,12 @@ def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
     yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
     yield "unclear_reference", _has_beside(message, Tag.SAME, Tag.WHICH)
     yield "unclear", message.named(Tag.PERSON)
-    yield "unclear", any(_partial(clause) for clause in message.clauses) and bool(message.find(*GO_TAGS))
+    yield "unclear", bool(message.find(*GO_TAGS)) and any(_partial(clause, message) for clause in message.clauses)
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
     yield "chained", _other_orders(message)
     yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
-    yield "unclear", _contradicts_itself(message)
+    yield "unclear", _contradicts_itself(message, part)
     yield "precondition", (message.has(Tag.BUT) and not _but_sets(message)) or _still_at_it(message)
     yield "unclear", not all(_clear(clause, message) or _of_others(clause, part) for clause in message.clauses)
 
@@ -104,10 +104,10 @@ def _many(message: Message) -> bool:
     return False
 
 
-def _contradicts_itself(message: Message) -> bool:
-    """Two values for one parameter, or a number left over beside a value."""
-    names = [setting.name for setting in message.settings]
-    return len(set(names)) < len(names) or (bool(names) and message.has(Tag.NUMBER))
+def _contradicts_itself(message: Message, part: Message) -> bool:
+    """Two values for one parameter of one run, or a number left over beside a value."""
+    names = [setting.name for setting in part.settings]
+    return len(set(names)) < len(names) or (bool(message.settings) and message.has(Tag.NUMBER))
 
 
 def _told(message: Message) -> bool:
@@ -115,9 +115,10 @@ def _told(message: Message) -> bool:
     return any(clause.speaker for clause in message.clauses)
 
 
-def _partial(clause: Clause) -> bool:
+def _partial(clause: Clause, message: Message) -> bool:
     """ "most checks green", "only the headers look good": a verdict on less than all, unless it tells what was read."""
-    if clause.tells_what_was_read:
+    repeats = {act.tag for act in message.acts} <= AGAIN and accounts(clause, message.acts)  # "retry, i freed some space"
+    if clause.tells_what_was_read or repeats:
         return False
     one = any(first.text == "one" and second.has(Tag.NOUN) for first, second in _pairs(clause.items))
     counted = clause.has(Tag.NUMBER) or (clause.has(Tag.NOUN) and not clause.has(Tag.BAD))
