@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from bot.core.reading.emoji import classify
 from bot.core.reading.fuzzy import closest, squeeze
+from bot.core.reading.languages import korean_ending
 from bot.core.reading.names import RUN_ID, Names
 from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, Token
@@ -15,6 +16,7 @@ from bot.core.reading.vocabulary import (
     ACTING_SLIPS,
     BASE,
     HOLDING_SLIPS,
+    ORDERING,
     ORDINARY,
     SHOWING_SLIPS,
     Entry,
@@ -125,6 +127,8 @@ def _spell(token: Token, names: Names, try_slips: bool) -> Item:
         return Item(frozenset({Tag.RUN}), word, word)
     if token.kind == "number":
         return Item(frozenset({Tag.ACK} if word == "+1" else {Tag.NUMBER}), word, spaced=token.spaced)
+    if "\uac00" <= word[0] <= "\ud7a3":
+        return _inflected(word)
     short = squeeze(word)
     if short is not None and (entry := BASE.entries.get((short,))):
         drawn = frozenset({Tag.HYPE}) if entry.tags & ACTING else entry.tags
@@ -136,6 +140,15 @@ def _spell(token: Token, names: Names, try_slips: bool) -> Item:
             entry = BASE.entries.get((meant,)) or names.vocabulary.entries[(meant,)]
             return Item(entry.tags, meant, entry.value, guessed=True)
     return Item(frozenset({Tag.UNKNOWN}), word, spaced=token.spaced)
+
+
+def _inflected(word: str) -> Item:
+    """A Korean word by its stem of two letters or more: an ending may turn an order into a question."""
+    stems = ((word[:size], word[size:]) for size in range(len(word) - 1, 1, -1))
+    for stem, ending in stems:
+        if (entry := BASE.entries.get((stem,))) and entry.tags & ORDERING:
+            return Item(korean_ending(entry.tags, ending), word)
+    return Item(frozenset({Tag.UNKNOWN}), word)
 
 
 def _join_run_numbers(items: list[Item]) -> list[Item]:

@@ -156,11 +156,23 @@ KOREAN = {
     Tag.LATER: "나중에|내일|이따가",
     Tag.DONE: "완료|끝|끝났어|다 됐어",
     Tag.POLITE: "감사합니다|고마워|제발|주세요",
+    Tag.MODAL: "돼|돼요|되나요|될까|될까요|되니|할까|할까요|가능해|가능할까요|가능한가요",
 }
 LISTED = (GERMAN, SPANISH, FRENCH, RUSSIAN, CHINESE, JAPANESE, KOREAN)
 _DOUBTED = (Tag.STOP, Tag.RETRY, Tag.CANCEL, Tag.BEGIN)
 DOUBTED = {Tag.HEDGE: "|".join(words for one in LISTED for tag, words in one.items() if tag in _DOUBTED)}
 ALL = (*LISTED, DOUBTED)
+_ASKING = ("까", "까요", "나요", "니", "냐", "돼", "됩니까")
+_REFUSING = ("지마", "지 마", "지말", "지않")
+
+
+def korean_ending(stem: frozenset[Tag], ending: str) -> frozenset[Tag]:
+    """The classes of a Korean order word with another ending than those listed: refused, asked, or doubted."""
+    if ending.startswith(_REFUSING) or ending[1:].startswith(_REFUSING):
+        return frozenset({Tag.HOLD})
+    return stem | {Tag.MODAL if ending.endswith(_ASKING) else Tag.HEDGE}
+
+
 VIEWS = {
     "summary": """
         статус|状态|进度|進捗|状況|ステータス|상태|zustand|estado|statut|прогресс|was läuft|wie weit

@@ -20,6 +20,7 @@ from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 from bot.core.reading.views import VIEWS
 
+_TICKED = (Tag.REVIEW, Tag.GOOD, Tag.DONE, Tag.NOUN, Tag.STAGE)
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _COMPARES = ("<", ">", "=", "==", "=>")
 
@@ -157,10 +158,19 @@ def _takes_comparison(item: Item | None, signs: list[str]) -> bool:
 
 
 def _without_ornament(items: list[Item]) -> list[Item]:
-    """Beside words, the bot's own mention and a friendly emoji say nothing; alone, an emoji is all there is."""
+    """Beside words, the bot's own mention and a friendly emoji say nothing; alone, an emoji is all there is.
+
+    A tick behind what was looked at ends the thought: "samples checked ✅ continue".
+    """
     if all(silent(item) for item in items):
         return items
-    return [item for item in items if not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY)))]
+    out: list[Item] = []
+    for item in items:
+        if item.value == "emoji" and item.has(Tag.ACK) and out and out[-1].has(*_TICKED):
+            out.append(Item(frozenset({Tag.MARK}), ","))
+        elif not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY))):
+            out.append(item)
+    return out
 
 
 def silent(item: Item) -> bool:

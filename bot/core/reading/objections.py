@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from bot.core.reading.accounts import AGAIN, accounts
 from bot.core.reading.acts import END_TAGS, GO_TAGS
-from bot.core.reading.clauses import PUTTING, REASONS, Clause
+from bot.core.reading.clauses import MEDDLING, PUTTING, REASONS, Clause
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.items import Item
 from bot.core.reading.message import Message, silent
@@ -77,7 +77,7 @@ def _of_others(clause: Clause, part: Message) -> bool:
         return False
     ordered = {act.at for act in clause.acts if act.negated or act.tag is Tag.HOLD}
     said = [item for at, item in enumerate(clause.items) if at not in ordered and item.text not in PUTTING]
-    return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) for item in said)
+    return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) or item.text in MEDDLING for item in said)
 
 
 def _doubts(message: Message) -> bool:

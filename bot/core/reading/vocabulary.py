@@ -15,6 +15,7 @@ ACTING = frozenset(
         Tag.NUKE, Tag.STAGE, Tag.EXTEND, Tag.CONFIRM, Tag.SKIP, Tag.WAIVE,
     }
 )  # fmt: skip
+ORDERING = frozenset({Tag.PROCEED, Tag.BEGIN, Tag.RETRY, Tag.CANCEL, Tag.STOP, Tag.HOLD})
 _HOLDING_SLIPS = (Tag.HOLD, Tag.STOP, Tag.NOT)
 _SHOWING_SLIPS = (Tag.VIEW, Tag.SHOW, Tag.METRIC, Tag.POLITE, Tag.LATER, Tag.DONE)
 _ACTING_SLIPS = (Tag.PROCEED, Tag.BEGIN, Tag.RESUME, Tag.RETRY, Tag.CANCEL)
@@ -68,6 +69,8 @@ def _compile() -> Vocabulary:
         for tag, forms in group.items():
             for form in _forms(forms):
                 vocabulary.add(form, frozenset({tag}))
+                if tag is Tag.WH and form.endswith("'s"):
+                    vocabulary.add(form.replace("'", ""), frozenset({tag}))  # "whens it finished"
     for table, tag in ((views.VIEWS, Tag.VIEW), (views.METRICS, Tag.METRIC), (languages.VIEWS, Tag.VIEW)):
         for name, forms in table.items():
             for form in _forms(forms):

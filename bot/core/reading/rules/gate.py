@@ -191,6 +191,41 @@ def pass_the_gate(moment: Moment) -> Answer:
     )
 
 
+def in_favour(moment: Moment) -> Answer:
+    """ "i would be in favour of continuing", "i suggest starting": an opinion on the order, not the order."""
+    message = moment.message
+    if moment.go or message.asked or message.has(Tag.NOT, Tag.NO) or message.named(Tag.MY):
+        return None
+    for clause in message.clauses:
+        at = next((i for i, item in enumerate(clause.items) if item.text in _GOING_ON), None)
+        before = clause.items[:at] if at is not None else ()
+        others = any(item.has(Tag.SUBJECT) and item.text not in stay.FIRST_PERSON for item in before)
+        leans = any(item.has(Tag.HEDGE) or item.text in stay.WISHING or item.text == "for" for item in before)
+        strange = sum(item.has(Tag.UNKNOWN) and item.text not in stay.WISHING for item in clause.items)
+        if leans and not others and not strange:
+            return ask("hedge", moment, "ADVANCE")
+    return None
+
+
+_GOING_ON = frozenset({"continuing", "proceeding", "starting", "launching", "beginning", "going", "advancing", "resuming",
+                       "approving"})  # fmt: skip
+
+
+def approval_with_a_condition(moment: Moment) -> Answer:
+    """ "fine if it's fine for anna", "ok once the others agree": agreed to, as soon as something is so."""
+    message = moment.message
+    if moment.go or message.asked or not moment.context.card_is_last:
+        return None
+    said = [item for item in message.words if not item.has(Tag.POLITE, Tag.ADDRESS)]
+    at = next((i for i, item in enumerate(said) if item.has(Tag.CONDITION)), 0)
+    lead = said[:at]
+    agreed = any(item.has(Tag.FILLER, Tag.GOOD) for item in lead) and all(item.has(*_AGREED) for item in lead)
+    return ask("conditional", moment, "ADVANCE", **timing(moment, "conditional")) if agreed else None
+
+
+_AGREED = (Tag.FILLER, Tag.GOOD, Tag.GLUE, Tag.FILL, Tag.AUX, Tag.SUBJECT, Tag.ONLY)
+
+
 def remark(moment: Moment) -> Answer:
     """What is no order, but may mean one: a claim, a filler, a hurrah, a complaint, a thought."""
     message = moment.message
@@ -267,6 +302,7 @@ RULES: tuple[Rule, ...] = (
     skips_a_stage,
     stay.safe_line_wins,
     stay.for_and_against,
+    stay.asked_to_wait,
     stay.told_to_stay,
     stay.stop_or_later,
     stay.cancel_at_gate,
@@ -288,6 +324,8 @@ RULES: tuple[Rule, ...] = (
     may_answer_others,
     pass_the_gate,
     values.set_a_value,
+    in_favour,
+    approval_with_a_condition,
     asking.view_or_metric,
     remark,
     one_or_two_letters,

@@ -85,6 +85,32 @@ def told_to_stay(moment: Moment) -> Answer:
     return hold(moment) if plain else None
 
 
+def asked_to_wait(moment: Moment) -> Answer:
+    """ "i would kindly ask you to wait", "we'd prefer to hold off", "i would appreciate it if you waited"."""
+    if moment.go or moment.message.has(Tag.NOT):
+        return None
+    return hold(moment) if any(_asks_to_wait(clause) for clause in moment.message.clauses) else None
+
+
+def _asks_to_wait(clause: Clause) -> bool:
+    at = next((i for i, item in enumerate(clause.items) if item.has(Tag.HOLD) or item.text in _WAITED), None)
+    if at is None or clause.asked:
+        return False
+    before = [item for item in clause.items[:at] if not item.has(*_LEADING)]
+    wishes = any(item.text in WISHING or (item.has(Tag.HEDGE) and item.text in _WOULD) for item in before[1:])
+    others = any(item.has(Tag.SUBJECT) and item.text not in _US for item in before)
+    return bool(before) and before[0].text in FIRST_PERSON and wishes and not others
+
+
+FIRST_PERSON = frozenset({"i", "we", "i'd", "we'd", "i must", "i'd like", "i would", "we would", "i'm", "we're"})
+WISHING = frozenset(
+    {"ask", "asking", "request", "prefer", "like", "want", "beg", "suggest", "recommend", "advise", "propose", "urge",
+     "insist", "appreciate", "rather", "love", "vote", "favor", "favour", "would like", "want to", "would", "need"}
+)  # fmt: skip
+_WOULD = frozenset({"would", "would like", "want", "want to", "like to", "must", "have to"})
+_WAITED = frozenset({"waited", "held", "holding", "waiting", "paused", "pausing", "postponed", "delayed"})
+_US = frozenset({"i", "we", "you", "us", "me", "everyone", "everybody"})
+
 _LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
 
 
