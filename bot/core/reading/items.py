@@ -146,7 +146,7 @@ def _inflected(word: str) -> Item:
     """A Korean word by its stem of two letters or more: an ending may turn an order into a question."""
     stems = ((word[:size], word[size:]) for size in range(len(word) - 1, 1, -1))
     for stem, ending in stems:
-        if (entry := BASE.entries.get((stem,))) and entry.tags & ORDERING:
+        if (entry := BASE.entries.get((stem,))) and entry.tags & (ORDERING | {Tag.FILLER}):
             return Item(korean_ending(entry.tags, ending), word)
     return Item(frozenset({Tag.UNKNOWN}), word)
 

@@ -35,10 +35,12 @@ GERMAN = {
     Tag.POLITE: "danke|bitte|vielen dank|danke schön|danke dir|besten dank|herzlichen dank|viele grüße|mfg",
     Tag.PRAISE: "super|toll|weiter so",
     Tag.HEDGE: "vielleicht|glaube|los|los geht's|los gehts|soll|sollen",
-    Tag.FILL: "mit|dem|der|die|das|und|jetzt|es|ich|wir",
+    Tag.WH: "wie|wann|warum|wieso|wieviel|wie viel|wie viele|welche|welcher|welches|wer",
+    Tag.FILL: "ist|sind|mit|dem|der|die|das|und|jetzt|es|ich|wir",
 }
+_ES_WE = "continúo|seguimos|continuamos|sigo|procedo|procedemos|sigamos|continuemos"  # said of oneself: asked, or doubted
 SPANISH = {
-    Tag.PROCEED: "continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede",
+    Tag.PROCEED: f"continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede|{_ES_WE}",
     Tag.FILLER: "vale|sí|dale|bueno|bien|claro|de acuerdo|listo",
     Tag.HOLD: """
         espera|espere|esperen|todavía no|todavia no|aún no|aun no|ahora no|no sigas
@@ -55,7 +57,8 @@ SPANISH = {
     Tag.CONDITION: "si|cuando",
     Tag.DONE: "terminado|terminó|acabado",
     Tag.POLITE: "gracias|por favor|muchas gracias|mil gracias|saludos",
-    Tag.HEDGE: "quizás|quizá|tal vez|creo",
+    Tag.HEDGE: f"quizás|quizá|tal vez|creo|{_ES_WE}",
+    Tag.WH: "qué|cómo|cuándo|cuánto|cuánta|cuántos|cuántas|por qué|dónde|cuál|quién",
     Tag.FILL: "con|el|la|y|que|ya",
 }
 FRENCH = {
@@ -78,7 +81,8 @@ FRENCH = {
     Tag.DONE: "fini|terminé|terminée|prêt",
     Tag.POLITE: "merci|s'il te plaît|s'il te plait|s'il vous plaît|stp|svp|merci beaucoup|merci bien",
     Tag.HEDGE: "peut être|je pense",
-    Tag.FILL: "avec|le|les|et|à|je|tu|on|maintenant|c'est",
+    Tag.WH: "pourquoi|combien|quel|quelle|quels|quelles|où|qui",
+    Tag.FILL: "est|sont|avec|le|les|et|à|je|tu|on|maintenant|c'est",
 }
 RUSSIAN = {
     Tag.PROCEED: "продолжай|продолжайте|продолжить|продолжать|продолжаем|поехали|давай дальше|вперёд|вперед",
@@ -170,7 +174,9 @@ def korean_ending(stem: frozenset[Tag], ending: str) -> frozenset[Tag]:
     """The classes of a Korean order word with another ending than those listed: refused, asked, or doubted."""
     if ending.startswith(_REFUSING) or ending[1:].startswith(_REFUSING):
         return frozenset({Tag.HOLD})
-    return stem | {Tag.MODAL if ending.endswith(_ASKING) else Tag.HEDGE}
+    if not ending.endswith(_ASKING):
+        return stem | {Tag.HEDGE}
+    return stem | {Tag.MODAL, Tag.PROCEED} if Tag.FILLER in stem else stem | {Tag.MODAL}
 
 
 VIEWS = {
@@ -184,7 +190,7 @@ VIEWS = {
     """,
     "eta": """
         wie lange noch|wie lange|wie lange dauert's noch|wie lange dauert es noch|wann fertig|wann ist es fertig
-        |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta|cuándo termina
+        |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta|cuánto falta para|cuanto falta para|cuánto tiempo falta para|cuándo termina
         |combien de temps|combien de temps encore|il reste combien|quand est ce que ça finit|сколько осталось
         |сколько ещё|сколько еще|когда закончится|когда будет готово|когда готово|还要多久|还有多久|多久|什么时候完成
         |什么时候好|あとどれくらい|あとどのくらい|いつ終わる|いつ終わりますか|얼마나 남았어|얼마나 남았

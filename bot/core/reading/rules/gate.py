@@ -192,23 +192,26 @@ def pass_the_gate(moment: Moment) -> Answer:
 
 
 def in_favour(moment: Moment) -> Answer:
-    """ "i would be in favour of continuing", "i suggest starting": an opinion on the order, not the order."""
+    """ "i would be in favour of continuing", "tom suggests starting": an opinion on the order, not the order."""
     message = moment.message
     if moment.go or message.asked or message.has(Tag.NOT, Tag.NO) or message.named(Tag.MY):
         return None
     for clause in message.clauses:
-        at = next((i for i, item in enumerate(clause.items) if item.text in _GOING_ON), None)
-        before = clause.items[:at] if at is not None else ()
-        others = any(item.has(Tag.SUBJECT) and item.text not in stay.FIRST_PERSON for item in before)
-        leans = any(item.has(Tag.HEDGE) or item.text in stay.WISHING or item.text == "for" for item in before)
-        strange = sum(item.has(Tag.UNKNOWN) and item.text not in stay.WISHING for item in clause.items)
-        if leans and not others and not strange:
-            return ask("hedge", moment, "ADVANCE")
+        items = clause.items
+        at = next((i for i, item in enumerate(items) if item.text in stay.GOING_ON | _FAVOUR), len(items))
+        before, after = items[:at], items[at + 1 :]
+        first = next((item for item in before if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER)), None)
+        leans = any(item.has(Tag.HEDGE, Tag.REPORT) or item.text in _LEANING for item in items[: at + 1])
+        strange = sum(item.has(Tag.UNKNOWN) and item.text not in _LEANING for item in before)
+        if at == len(items) or first is None or not leans or strange > 1 or any(i.has(Tag.UNKNOWN) for i in after):
+            continue
+        own = not strange and first.text in stay.FIRST_PERSON
+        return ask("hedge" if own else "reported", moment, "ADVANCE")
     return None
 
 
-_GOING_ON = frozenset({"continuing", "proceeding", "starting", "launching", "beginning", "going", "advancing", "resuming",
-                       "approving"})  # fmt: skip
+_FAVOUR = frozenset({"favor", "favour"})
+_LEANING = stay.WISHING | {"for", "suggests", "recommends", "favors", "favours", "supports", "votes"}
 
 
 def approval_with_a_condition(moment: Moment) -> Answer:
