@@ -73,10 +73,15 @@ def accounts(clause: Clause, acts: Collection[Act]) -> bool:
 def _gives_reason(items: Sequence[Item], told: bool = False) -> bool:
     """ "wrong tokenizer", "we need the gpus", "the node was rebooted": about the work, and nearly understood."""
     strange = sum(item.has(Tag.UNKNOWN) for item in items)
-    about = told or any(item.has(*_THINGS, Tag.BAD, Tag.NAN) or _owns_up(item) for item in items)
+    about = told or any(item.has(*_THINGS, Tag.BAD, Tag.NAN) or _owns_up(item) or _is_enough(item) for item in items)
     pointing = [at for at, item in enumerate(items) if item.has(Tag.WHICH) and not _describes(items, at)]
-    known = all(item.has(Tag.UNKNOWN) or item.tags & _REASON for item in items)
+    known = all(item.has(Tag.UNKNOWN) or item.tags & _REASON or _is_enough(item) for item in items)
     return about and known and strange <= _STRANGE and not pointing
+
+
+def _is_enough(item: Item) -> bool:
+    """ "that is enough, kill it"."""
+    return item.has(Tag.WAIVE) and item.text.endswith("enough")
 
 
 def _owns_up(item: Item) -> bool:
@@ -96,7 +101,7 @@ def _describes(items: Sequence[Item], at: int) -> bool:
 
 def _is_past(items: Sequence[Item]) -> bool:
     """Whether it tells what was or is, other than an errand ("fix the disk") or a promise ("i'll free the disk")."""
-    if any(item.text in _FUTURE or item.has(Tag.NEED) for item in items):
+    if any(item.text in _FUTURE or (item.has(Tag.NEED) and item.text != "another") for item in items):
         return False
     said = [item for item in items if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILL, Tag.MARK)]
     first = said[0] if said else items[0]

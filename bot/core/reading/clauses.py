@@ -165,6 +165,8 @@ def _excepts(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
     if not items[at].has(Tag.NOT, Tag.AND, Tag.BUT):
         return False
     behind = at + 1 if items[at].has(Tag.AND, Tag.BUT) else at
+    while behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].text in MEDDLING:
+        items = [*items[: behind + 1], *items[behind + 2 :]]  # "but don't touch r14"
     follows = behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].has(Tag.RUN)
     return follows and any(item.has(Tag.RUN) for item in current)
 
@@ -176,6 +178,8 @@ def _starts_order(items: Sequence[Item], at: int) -> bool:
         return False
     if items[at].text in PUTTING:
         return any(item.has(Tag.HOLD) for item in items[at + 1 : at + 4])
+    if items[at].has(Tag.KEEP):
+        return at + 1 < len(items) and items[at + 1].has(Tag.RUN)
     if items[at].has(Tag.RUN):
         return at + 1 < len(items) and items[at + 1].has(*ORDER_TAGS)
     return items[at].has(*ORDER_TAGS, Tag.NOT) and not items[at].has(Tag.GOOD)

@@ -13,17 +13,18 @@ from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
 _THANKING = ("thank", "thx", "ty", "many thanks", "cheers", "cool thanks", "tia", "danke", "merci", "gracias")
-_APOLOGIES = frozenset({"sorry", "so sorry", "very sorry", "apologies", "my apologies"})
+_APOLOGIES = frozenset({"sorry", "apologies"})
+_BOTHERING = frozenset({"keep", "bother", "disturb", "interrupt", "trouble", "nag", "have kept", "make"})
 _DEGREES = frozenset(
     {"very much", "so much", "so very much", "ever so much", "a lot", "a bunch", "a ton", "a million", "very kindly",
      "tons", "loads", "heaps", "again", "once again", "in advance", "everyone", "all", "indeed", "kindly", "beforehand"}
 )  # fmt: skip
 _GIVEN = (
     Tag.ARTICLE, Tag.MY, Tag.UNKNOWN, Tag.NOUN, Tag.VIEW, Tag.PRAISE, Tag.GOOD, Tag.REVIEW, Tag.CHECK, Tag.STAGE,
-    Tag.FILL, Tag.POLITE, Tag.ON, Tag.IN,
+    Tag.FILL, Tag.POLITE, Tag.ON, Tag.IN, Tag.SUBJECT, Tag.SET,
 )  # fmt: skip
 _NAMED = (Tag.REPORT, Tag.HOLD, Tag.LATER, Tag.SHOW, Tag.MODAL)  # only as a noun: "the message", "the wait"
-_GOES_ON = frozenset({"waiting", "running", "extracting", "training", "benchmarking", "being"})
+_GOES_ON = frozenset({"this", "that", "it", "waiting", "running", "extracting", "training", "benchmarking", "being"})
 _STRANGE = 3
 _DAYS = frozenset(
     {"day", "evening", "morning", "afternoon", "night", "weekend", "week", "time", "one", "lunch", "dinner", "break",
@@ -71,6 +72,11 @@ def _opens(before: Sequence[Item]) -> bool:
     return not before or before[-1].has(*_OPENS) or before[-1].value == "emoji"
 
 
+def _is_last(items: Sequence[Item], at: int) -> bool:
+    """Whether nothing else is said behind it, so that nothing can point back at the time it names."""
+    return all(item.has(Tag.MARK, Tag.POLITE, Tag.ADDRESS) or item.value == "emoji" for item in items[at:])
+
+
 def _follows(before: Sequence[Item]) -> bool:
     """Whether it begins a thought or stands right behind an order: "continue thanks a lot"."""
     return _opens(before) or before[-1].has(*ORDER_TAGS, Tag.STAGE, Tag.RUN, Tag.NOW)
@@ -94,9 +100,9 @@ def _past_degrees(items: Sequence[Item], at: int) -> int:
     return at
 
 
-def _past_given(items: Sequence[Item], at: int) -> int:
+def _past_given(items: Sequence[Item], at: int, word: str = "for") -> int:
     """Behind "for the quick update", "for waiting", or where it stood when it is no such thing."""
-    if at >= len(items) or items[at].text != "for":
+    if at >= len(items) or items[at].text != word:
         return at
     end = at + 1
     while end < len(items) and _is_given(items, end):
@@ -116,21 +122,24 @@ def _is_given(items: Sequence[Item], at: int) -> bool:
 
 def _apology(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
     """ "sorry for the wait", "apologies for my late reply"."""
-    if items[at].text not in _APOLOGIES or not _opens(before):
+    start = at + (items[at].text in ("my", "so", "very"))
+    if start >= len(items) or items[start].text not in _APOLOGIES or not _opens(before):
         return 0
-    end = _past_given(items, at + 1)
-    if end > at + 1:
+    start += 1
+    to = start + 1 < len(items) and items[start].has(Tag.TO) and items[start + 1].text in _BOTHERING
+    end = _past_given(items, start, "to" if to else "for")
+    if end > start:
         return end - at
-    if items[at].text.endswith("apologies") and _ends(items, end):
-        return 1
-    behind = at + 1 + (at + 1 < len(items) and items[at + 1].is_mark(",", ".", "-"))
+    if items[start - 1].text == "apologies" and _ends(items, end):
+        return end - at
+    behind = start + (start < len(items) and items[start].is_mark(",", ".", "-"))
     told = _whereabouts(items, behind, ()) if behind < len(items) else 0
     return behind + told - at if told else 0
 
 
 def _whereabouts(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
     """ "back now", "i was in a meeting", "just back from lunch": where the speaker is or was."""
-    if not _opens(before):
+    if not _opens(before) or any(item.text == "then" for item in items[at:]):  # "in a meeting, continue then"
         return 0
     end = at
     while end < len(items) and items[end].text in _BEFORE_PLACE:
@@ -161,7 +170,7 @@ def _wish(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
     end += 1
     while end < len(items) and (items[end].has(Tag.ADDRESS) or items[end].text in ("all", "both", "too", "there")):
         end += 1
-    return end - at if _ends(items, end) else 0
+    return end - at if _is_last(items, end) else 0
 
 
 def _parting(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
@@ -175,7 +184,14 @@ def _parting(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
         or items[end].text == "all"
     ):
         end += 1
-    return end - at if _ends(items, end) else 0
+    timed = any(item.has(*_UNTIL) for item in items[at:end])
+    return end - at if (_is_last(items, end) if timed else _ends(items, end)) else 0
+
+
+def _greeting(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
+    """ "morning!" as the first thing that is said."""
+    greets = not before and items[at].text in ("morning", "afternoon", "evening")
+    return 1 if greets and at + 1 < len(items) and items[at + 1].is_mark("!") else 0
 
 
 def _sign_off(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
@@ -243,5 +259,5 @@ def _kindness(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
 
 _Form = Callable[[Sequence[Item], int, Sequence[Item]], int]
 _FORMS: tuple[_Form, ...] = (
-    _sign_off, _thanks, _apology, _whereabouts, _wish, _parting, _appreciation, _kindness,
+    _sign_off, _thanks, _greeting, _apology, _whereabouts, _wish, _parting, _appreciation, _kindness,
 )  # fmt: skip

@@ -20,7 +20,7 @@ from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 from bot.core.reading.views import VIEWS
 
-_TICKED = (Tag.REVIEW, Tag.GOOD, Tag.DONE, Tag.NOUN, Tag.STAGE)
+_TICKED = (Tag.NUMBER, Tag.REVIEW, Tag.GOOD, Tag.DONE, Tag.NOUN, Tag.STAGE)
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
 _COMPARES = ("<", ">", "=", "==", "=>")
 

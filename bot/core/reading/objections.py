@@ -15,7 +15,7 @@ from bot.core.reading.tags import Tag
 
 _COUNTED = (Tag.NOUN, Tag.CHECK, Tag.NUMBER, Tag.AUX, Tag.REVIEW, Tag.GOOD)
 _RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
-_REFUSING = (Tag.NOT, Tag.RUN, Tag.AND, Tag.POLITE, Tag.MARK, Tag.STAGE, Tag.GLUE, Tag.NOW, Tag.FILL)
+_REFUSING = (Tag.KEEP, Tag.NOT, Tag.RUN, Tag.AND, Tag.POLITE, Tag.MARK, Tag.STAGE, Tag.GLUE, Tag.NOW, Tag.FILL)
 _FACEPALM = frozenset({"🤦", "facepalm", "face_palm"})
 _LOOKING = frozenset({"checking", "looking"})
 
@@ -45,7 +45,7 @@ def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
     yield "unclear", bool(message.find(*GO_TAGS)) and any(_partial(clause, message) for clause in message.clauses)
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
-    yield "chained", _other_orders(message)
+    yield "chained", _other_orders(message, part)
     yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
     yield "unclear", _contradicts_itself(message, part)
     yield "precondition", (message.has(Tag.BUT) and not _but_sets(message)) or _still_at_it(message)
@@ -87,9 +87,10 @@ def _doubts(message: Message) -> bool:
     return bool(doubts) and not (owned and all(item.text in _FACEPALM for item in doubts))
 
 
-def _other_orders(message: Message) -> bool:
+def _other_orders(message: Message, part: Message) -> bool:
     """An order beside one of another kind: "generate 5k more, continue", "keep going, kill it"."""
-    others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or message.has(Tag.KEEP)
+    keeps = any(clause.has(Tag.KEEP) for clause in message.clauses if not _of_others(clause, part))
+    others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or keeps
     return others and bool(message.find(*GO_TAGS, *END_TAGS))
 
 
@@ -106,8 +107,9 @@ def _many(message: Message) -> bool:
 
 def _contradicts_itself(message: Message, part: Message) -> bool:
     """Two values for one parameter of one run, or a number left over beside a value."""
-    names = [setting.name for setting in part.settings]
-    return len(set(names)) < len(names) or (bool(message.settings) and message.has(Tag.NUMBER))
+    said = [part.settings, *(clause.settings for clause in message.clauses)]
+    twice = any(len({setting.name for setting in each}) < len(each) for each in said)
+    return twice or (bool(message.settings) and message.has(Tag.NUMBER))
 
 
 def _told(message: Message) -> bool:
@@ -160,10 +162,10 @@ def _against_emoji(message: Message) -> bool:
 
 
 def _but_sets(message: Message) -> bool:
-    """ "continue but with lr 2e-4": what follows the "but" is nothing but values."""
+    """ "continue but with lr 2e-4": what follows the "but" is nothing but values, or before it stand only thanks."""
     for clause in message.clauses:
         at = next((i for i, item in enumerate(clause.items) if item.has(Tag.BUT)), None)
-        if at is None:
+        if at is None or (at and all(item.has(Tag.POLITE) for item in clause.items[:at])):  # "thanks, but go on"
             continue
         tail = [item for i, item in enumerate(clause.items) if i > at and i not in clause.used]
         if not clause.settings or not all(item.has(*AFTER) for item in tail):

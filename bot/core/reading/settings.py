@@ -19,7 +19,7 @@ _SCALE = {"k": 1_000, "m": 1_000_000, None: 1}
 _MAX_RANGE = 64
 _JOINERS = (Tag.TO, Tag.SET, Tag.ARTICLE, Tag.AT, Tag.AUX)
 _WRITTEN = frozenset({"of", "as"})
-_BETWEEN = frozenset({"or", "-", "/", ".", "~", "through"})
+_BETWEEN = frozenset({"or", "-", "/", ".", "..", "...", "~", "through"})
 _QUOTES = ("'", '"', "\n")
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -88,6 +88,9 @@ def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) 
     after = at + 1
     while after < len(items) and _joins(items[after]):
         after += 1
+    if after < len(items) and items[after].text == "between":
+        figures = {at, *(i for i in range(after, len(items)) if items[i].has(Tag.NUMBER) or items[i].text in ("between", "and"))}
+        return Setting(name=spec.name, spec=spec, problem="no_value"), figures
     if after < len(items) and _is_value(items[after], spec):
         texts, end = _values(items, after, spec)
         start = _opening(items, at)

@@ -21,7 +21,7 @@ CONTENT: dict[Tag, str] = {
         |natural|realistic|diverse|accurate|relevant|on topic|flawless|pristine|what i expected|what we expected
         |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up
         |back to normal|back online|convincing|adequate|reassuring|encouraging|trustworthy|impeccable|immaculate|faultless
-        |top notch|up to par|up to scratch|up to standard|in good shape|in great shape|within range|within bounds
+        |top notch|so far so good|plenty of|there is plenty of|there's plenty of|is plenty of|ample|up to par|up to scratch|up to standard|in good shape|in great shape|within range|within bounds
         |within limits|in range|what we wanted|what i wanted|what we needed|what we hoped for|what i hoped for
         |as specified
     """,
@@ -71,12 +71,12 @@ CONTENT: dict[Tag, str] = {
     Tag.POLITE: """
         please|pls|plz|plox|kindly|thanks|thank you|thx|ty|tysm|thankyou|cheers|many thanks|thanks a lot
         |thanks all|thanks everyone|thank you all|thank you so much|thanks so much|tia|thanks again
-        |cool thanks|ta
+        |cool thanks|ta|pretty please|please please
     """,
     Tag.ADDRESS: """
         hi|hello|hey|yo|hey there|hi there|hello there|good morning|good evening|morning all|dear|bot
         |gm|omw|pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
-        |gn|good night|guys|everyone
+        |gn|good night|guys|everyone|hiya|heya|howdy|hallo|hola|greetings|moin|good afternoon|good day
     """,
     Tag.MISTAKE: """
         oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
@@ -127,7 +127,7 @@ CONTENT: dict[Tag, str] = {
         |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
         |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
         |parquet|safetensors|metadata|layers|layer|embeddings|dashboard|wandb|tensorboard|node|nodes|network
-        |driver|drivers|cluster|bucket|storage|mount|nfs|cuda|nccl|kernel|container|environment|quota|ram|cpu
+        |space|room|headroom|driver|drivers|cluster|bucket|storage|mount|nfs|cuda|nccl|kernel|container|environment|quota|ram|cpu
         |power|engine|cache|directory|folder|path|base model|learning curve
     """,
     Tag.PART: "some|several|most|mostly|many|few|couple",

@@ -25,7 +25,8 @@ _WHEN = frozenset({"when will", "when is", "when's", "whens", "when does", "any 
 _ENDS = frozenset({"end", "ends", "finish", "finishes", "completes", "stops"})
 _SAMPLES = frozenset({"samples", "examples", "outputs", "generations", "answers"})
 _WELL = (Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL, Tag.BULK, Tag.BOTH, Tag.ARTICLE, Tag.POLITE)
-_TOLD_TO = frozenset({"tell", "ask", "say", "write", "type", "quote", "reply", "message", "text"})
+_OF_OTHERS = frozenset({"approved", "approves", "agrees", "agreed", "wants", "confirmed", "allowed", "wanted"})
+_TOLD_TO = frozenset({"look", "tell", "ask", "say", "write", "type", "quote", "reply", "message", "text"})
 _FREE_WORDS = 5  # a bare view word counts in a message of up to so many words
 
 
@@ -52,7 +53,8 @@ def to_somebody_else(moment: Moment) -> Answer:
     said = [item for item in moment.message.whole.items if not item.has(Tag.MARK, Tag.POLITE, Tag.ADDRESS)]
     if not said or not said[0].has(Tag.PERSON) or moment.message.find(Tag.HOLD):
         return None
-    if len(said) > 1 and said[1].has(Tag.REPORT) and said[1].text not in _TOLD_TO:  # "@anna says we can continue"
+    tells = len(said) > 1 and (said[1].has(Tag.REPORT, Tag.REVIEW) or said[1].text in _OF_OTHERS)
+    if tells and said[1].text not in _TOLD_TO and not moment.message.asked:  # "@anna says we can continue"
         return None
     return ignore("to_somebody_else")
 

@@ -100,7 +100,8 @@ def _asks_to_wait(clause: Clause) -> bool:
     before = [item for item in clause.items[:at] if not item.has(*_LEADING)]
     wishes = any(item.text in WISHING or (item.has(Tag.HEDGE) and item.text in _WOULD) for item in before[1:])
     others = any(item.has(Tag.SUBJECT) and item.text not in _US for item in before)
-    return bool(before) and before[0].text in FIRST_PERSON and wishes and not others
+    better = any(item.text in _BETTER for item in before) and not any(item.has(Tag.UNKNOWN) for item in before if item.text not in _BETTER)
+    return not others and bool(before) and (better or (before[0].text in FIRST_PERSON and wishes))
 
 
 def _is_against(clause: Clause) -> bool:
@@ -121,6 +122,7 @@ WISHING = frozenset(
     {"ask", "asking", "request", "prefer", "like", "want", "beg", "suggest", "recommend", "advise", "propose", "urge",
      "insist", "appreciate", "rather", "love", "vote", "favor", "favour", "support", "second", "would like", "want to", "would", "need"}
 )  # fmt: skip
+_BETTER = frozenset({"better", "best", "safer", "wiser", "wise", "smarter", "prudent", "advisable", "preferable"})
 _WOULD = frozenset({"would", "would like", "want", "want to", "like to", "must", "have to"})
 _WAITED = frozenset({"waited", "held", "holding", "waiting", "paused", "pausing", "postponed", "delayed"})
 _US = frozenset({"i", "we", "you", "us", "me", "everyone", "everybody"})
