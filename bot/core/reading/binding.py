@@ -79,6 +79,7 @@ def _took(before: Sequence[Item]) -> int:
     """How many words of "took a", "had a good" stand before a "look"; 0 for none."""
     size = 2 if before and before[-1].has(Tag.ARTICLE) else 3
     taken = len(before) >= size and before[-size].text in _TAKEN and before[1 - size].has(Tag.ARTICLE)
+    taken = taken and not before[-1].has(Tag.BAD, Tag.NOT)
     return size if taken else 0
 
 

@@ -42,6 +42,12 @@ _BESIDE_APPRECIATING = frozenset(
 _PLACES = frozenset({"back", "here", "afk", "away", "late", "asleep", "busy", "offline", "online", "out", "around"})
 _BEFORE_PLACE = frozenset({"i", "i'm", "im", "am", "was", "just", "only", "now", "i've", "been", "only just", "got", "again"})
 _AFTER_PLACE = frozenset({"now", "again", "online", "at", "my", "the", "desk", "office", "work", "a", "from", "in"})
+_WISHING = frozenset({"have", "have a", "enjoy", "happy", "good", "nice", "great"})
+_GREETING = frozenset({"morning", "afternoon", "evening"})
+_BEGINNINGS = (
+    _APOLOGIES | {"my", "so", "very", "be", "do", "if"} | _BEFORE_PLACE | _PLACES | _WISHING | _GREETING | _PARTING
+    | _WARMLY | _REGARDS | _APPRECIATING | _BESIDE_APPRECIATING
+)  # fmt: skip
 _KINDLY = frozenset({"kind", "good", "nice", "lovely"})
 _ENDS = (Tag.MARK, Tag.AND, Tag.BUT, Tag.BOT, Tag.POLITE, Tag.ADDRESS, Tag.FILLER, *ORDER_TAGS)
 _OPENS = (Tag.MARK, Tag.AND, Tag.BUT, Tag.BOT, Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.PRAISE, Tag.GLUE)
@@ -53,7 +59,8 @@ def fold(items: list[Item]) -> list[Item]:
     out: list[Item] = []
     at = 0
     while at < len(items):
-        size = next((found for form in _FORMS if (found := form(items, at, out))), 0)
+        begins = items[at].has(Tag.POLITE) or items[at].text in _BEGINNINGS
+        size = next((found for form in _FORMS if (found := form(items, at, out))), 0) if begins else 0
         if size:
             text = " ".join(item.text for item in items[at : at + size] if not item.has(Tag.MARK))
             out.append(Item(frozenset({Tag.POLITE}), text))
@@ -108,7 +115,14 @@ def _past_given(items: Sequence[Item], at: int, word: str = "for") -> int:
     while end < len(items) and _is_given(items, end):
         end += 1
     strange = sum(item.has(Tag.UNKNOWN) for item in items[at:end])
-    return end if end > at + 1 and strange <= _STRANGE and _ends(items, end) else at
+    return end if end > at + 1 and strange <= _STRANGE and _closes(items, at + 1, end) else at
+
+
+def _closes(items: Sequence[Item], start: int, end: int) -> bool:
+    """Whether a mark ends it, or an order follows on a thing; other than "thanks for letting it continue"."""
+    bare = end < len(items) and items[end].has(Tag.AND, Tag.BUT, *ORDER_TAGS)
+    thing = items[start].has(Tag.ARTICLE, Tag.MY) and items[end - 1].has(Tag.NOUN, Tag.VIEW)
+    return _ends(items, end) and (thing or not bare)
 
 
 def _is_given(items: Sequence[Item], at: int) -> bool:
@@ -160,7 +174,7 @@ def _whereabouts(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
 
 def _wish(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
     """ "have a nice evening everyone", "enjoy your lunch", "happy holidays"."""
-    if not _follows(before) or items[at].text not in ("have", "have a", "enjoy", "happy", "good", "nice", "great"):
+    if not _follows(before) or items[at].text not in _WISHING:
         return 0
     end = at + 1
     while end < len(items) and (items[end].has(Tag.ARTICLE, Tag.MY, Tag.PRAISE, Tag.GOOD) or items[end].text in ("fun",)):
@@ -190,7 +204,7 @@ def _parting(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
 
 def _greeting(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
     """ "morning!" as the first thing that is said."""
-    greets = not before and items[at].text in ("morning", "afternoon", "evening")
+    greets = not before and items[at].text in _GREETING
     return 1 if greets and at + 1 < len(items) and items[at + 1].is_mark("!") else 0
 
 

@@ -46,9 +46,13 @@ class Item:
         return Tag.MARK in self.tags and self.text in marks
 
 
+def cut_words(tokens: Sequence[Token], names: Names) -> list[Token]:
+    """The tokens, with Chinese and Japanese cut into words, and "extraction's" into two."""
+    return _cut_is(_cut_scripts(tokens), names)
+
+
 def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
     """Read tokens left to right, the longest known form first; a name of this moment wins a tie."""
-    tokens = _cut_is(_cut_scripts(tokens), names)[:MAX_TOKENS]
     words = [token.text if token.kind in ("word", "number") else "\0" for token in tokens]
     items: list[Item] = []
     slips = 0
@@ -76,7 +80,7 @@ def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:
         if len(out) >= MAX_TOKENS:
             break
         if token.kind == "word" and token.text[0] >= "\u3040" and not "\uac00" <= token.text[0] <= "\ud7a3":
-            out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text))
+            out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text, MAX_TOKENS))
         else:
             out.append(token)
     return out

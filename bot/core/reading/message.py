@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bot.core.reading.acts import Act
@@ -11,7 +11,7 @@ from bot.core.reading.binding import bind
 from bot.core.reading.clauses import Clause, split_clauses
 from bot.core.reading.courtesy import fold
 from bot.core.reading.intent import Claim
-from bot.core.reading.items import Item, classify_tokens
+from bot.core.reading.items import Item, classify_tokens, cut_words
 from bot.core.reading.names import Names
 from bot.core.reading.normalise import Cleaned
 from bot.core.reading.questions import asks
@@ -22,6 +22,7 @@ from bot.core.reading.views import VIEWS
 
 _TICKED = (Tag.NUMBER, Tag.REVIEW, Tag.GOOD, Tag.DONE, Tag.NOUN, Tag.STAGE)
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
+_OF_A_LONG_ONE = 40  # tokens read of a message too long to act: enough to see that it holds or asks
 _COMPARES = ("<", ">", "=", "==", "=>")
 
 
@@ -117,9 +118,10 @@ class Message:
 
 def parse(cleaned: Cleaned, names: Names) -> Message:
     """Understand a cleaned message with the names of the moment."""
-    tokens = tokenise(cleaned.text, names.whole)
+    tokens = cut_words(tokenise(cleaned.text, names.whole), names)
     if len(tokens) >= MAX_TOKENS:
-        cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
+        cleaned = replace(cleaned, truncated=True)
+    tokens = tokens[:_OF_A_LONG_ONE] if cleaned.truncated else tokens
     items = _bare_view(bind(fold(_without_ornament(classify_tokens(tokens, names)))))
     return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
 

@@ -102,12 +102,12 @@ ACTING_SLIPS = _slips(_ACTING_SLIPS)
 HAN_LONGEST = max(len(p[0]) for p in BASE.entries if len(p) == 1 and p[0][0] >= _HAN_FIRST)
 
 
-def cut_han(run: str) -> list[str]:
-    """Cut a stretch of Chinese or Japanese into the longest known words; what is left over stays together."""
+def cut_han(run: str, limit: int) -> list[str]:
+    """Cut a stretch of Chinese or Japanese into the longest known words, so many at most; the unknown stays together."""
     words: list[str] = []
     rest = ""
     at = 0
-    while at < len(run):
+    while at < len(run) and len(words) < limit:
         size = next(
             (n for n in range(min(HAN_LONGEST, len(run) - at), 0, -1) if (run[at : at + n],) in BASE.entries), 0
         )

@@ -201,7 +201,8 @@ def in_favour(moment: Moment) -> Answer:
         at = next((i for i, item in enumerate(items) if item.text in stay.GOING_ON | _FAVOUR), len(items))
         before, after = items[:at], items[at + 1 :]
         first = next((item for item in before if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER)), None)
-        leans = any(item.has(Tag.HEDGE, Tag.REPORT) or item.text in _LEANING for item in items[: at + 1])
+        thanks = any(item.has(Tag.POLITE, Tag.MISTAKE) for item in before)  # "thanks for continuing"
+        leans = not thanks and any(i.has(Tag.HEDGE, Tag.REPORT) or i.text in _LEANING for i in items[: at + 1])
         strange = sum(item.has(Tag.UNKNOWN) and item.text not in _LEANING for item in before)
         if at == len(items) or first is None or not leans or strange > 1 or any(i.has(Tag.UNKNOWN) for i in after):
             continue
