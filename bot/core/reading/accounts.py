@@ -49,7 +49,9 @@ _READY = frozenset(
 )
 _FELL = frozenset({"went down", "came down", "goes down", "dropped"})
 _TURNED = _FELL | TURNED
-_AGREEING = frozenset({"agrees", "agreed", "agree", "fine with", "happy with", "ok with", "okay with", "satisfied with", "approves"})
+_AGREEING = frozenset(
+    {"agrees", "agreed", "agree", "fine with", "happy with", "ok with", "okay with", "satisfied with", "approves"}
+)
 _SMALLER = frozenset({"loss", "perplexity"})  # the less, the better
 _WAS = frozenset({"was", "were", "had"})
 _FUTURE = frozenset({"will", "it'll", "i'll", "we'll", "he'll", "she'll", "they'll", "you'll", "be"})

@@ -11,7 +11,9 @@ from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
 _BYTES = frozenset({"tb", "gb", "mb", "tib", "gib", "mib"})
-_MADE_FREE = frozenset({"freed", "freed up", "cleared", "removed", "deleted", "released", "recovered", "cleaned", "cleaned up"})
+_MADE_FREE = frozenset(
+    {"freed", "freed up", "cleared", "removed", "deleted", "released", "recovered", "cleaned", "cleaned up"}
+)
 _LEFT_OVER = frozenset({"free", "left", "available", "remaining"})
 _BETWEEN = (
     Tag.AUX, Tag.GLUE, Tag.FILL, Tag.REVIEW, Tag.NOUN, Tag.ARTICLE, Tag.HEDGE, Tag.NOT, Tag.RUN,

@@ -16,7 +16,9 @@ from bot.core.reading.tags import Tag
 
 _SEEMS = frozenset({"look", "looks", "looking"})
 _REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
-MEDDLING = frozenset({"touch", "disturb", "bother", "with", "mess", "interrupt", "alone", "change"})  # "don't touch r14"
+MEDDLING = frozenset(
+    {"touch", "disturb", "bother", "with", "mess", "interrupt", "alone", "change"}
+)  # "don't touch r14"
 PUTTING = frozenset({"keep", "leave", "put"})
 REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
 _COMPARES = ("=", "==", "<", ">")

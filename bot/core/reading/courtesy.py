@@ -30,7 +30,9 @@ _DAYS = frozenset(
     {"day", "evening", "morning", "afternoon", "night", "weekend", "week", "time", "one", "lunch", "dinner", "break",
      "holiday", "holidays", "vacation", "trip", "rest", "today", "new year"}
 )  # fmt: skip
-_PARTING = frozenset({"bye", "bye bye", "cya", "gn", "good night", "good evening", "good morning", "see you", "goodbye"})
+_PARTING = frozenset(
+    {"bye", "bye bye", "cya", "gn", "good night", "good evening", "good morning", "see you", "goodbye"}
+)
 _UNTIL = (Tag.TIME, Tag.LATER)
 _REGARDS = frozenset({"regards", "wishes", "greetings", "sincerely", "yours", "rgds"})
 _WARMLY = frozenset({"best", "kind", "kindest", "warm", "warmest", "with", "many", "yours", "all", "the", "my"})
@@ -40,7 +42,9 @@ _BESIDE_APPRECIATING = frozenset(
      "that", "this", "your", "the", "help", "that's", "it's", "is", "i'm", "am", "are", "effort", "work", "patience"}
 )  # fmt: skip
 _PLACES = frozenset({"back", "here", "afk", "away", "late", "asleep", "busy", "offline", "online", "out", "around"})
-_BEFORE_PLACE = frozenset({"i", "i'm", "im", "am", "was", "just", "only", "now", "i've", "been", "only just", "got", "again"})
+_BEFORE_PLACE = frozenset(
+    {"i", "i'm", "im", "am", "was", "just", "only", "now", "i've", "been", "only just", "got", "again"}
+)
 _AFTER_PLACE = frozenset({"now", "again", "online", "at", "my", "the", "desk", "office", "work", "a", "from", "in"})
 _WISHING = frozenset({"have", "have a", "enjoy", "happy", "good", "nice", "great"})
 _GREETING = frozenset({"morning", "afternoon", "evening"})
@@ -177,7 +181,9 @@ def _wish(items: Sequence[Item], at: int, before: Sequence[Item]) -> int:
     if not _follows(before) or items[at].text not in _WISHING:
         return 0
     end = at + 1
-    while end < len(items) and (items[end].has(Tag.ARTICLE, Tag.MY, Tag.PRAISE, Tag.GOOD) or items[end].text in ("fun",)):
+    while end < len(items) and (
+        items[end].has(Tag.ARTICLE, Tag.MY, Tag.PRAISE, Tag.GOOD) or items[end].text in ("fun",)
+    ):
         end += 1
     if end >= len(items) or items[end].text not in _DAYS or (end == at + 1 and items[at].text == "have"):
         return 0

@@ -38,7 +38,9 @@ GERMAN = {
     Tag.WH: "wie|wann|warum|wieso|wieviel|wie viel|wie viele|welche|welcher|welches|wer",
     Tag.FILL: "ist|sind|mit|dem|der|die|das|und|jetzt|es|ich|wir",
 }
-_ES_WE = "continúo|seguimos|continuamos|sigo|procedo|procedemos|sigamos|continuemos"  # said of oneself: asked, or doubted
+_ES_WE = (
+    "continúo|seguimos|continuamos|sigo|procedo|procedemos|sigamos|continuemos"  # said of oneself: asked, or doubted
+)
 SPANISH = {
     Tag.PROCEED: f"continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede|{_ES_WE}",
     Tag.FILLER: "vale|sí|dale|bueno|bien|claro|de acuerdo|listo",
@@ -190,7 +192,8 @@ VIEWS = {
     """,
     "eta": """
         wie lange noch|wie lange|wie lange dauert's noch|wie lange dauert es noch|wann fertig|wann ist es fertig
-        |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta|cuánto falta para|cuanto falta para|cuánto tiempo falta para|cuándo termina
+        |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta
+        |cuánto falta para|cuanto falta para|cuánto tiempo falta para|cuándo termina
         |combien de temps|combien de temps encore|il reste combien|quand est ce que ça finit|сколько осталось
         |сколько ещё|сколько еще|когда закончится|когда будет готово|когда готово|还要多久|还有多久|多久|什么时候完成
         |什么时候好|あとどれくらい|あとどのくらい|いつ終わる|いつ終わりますか|얼마나 남았어|얼마나 남았

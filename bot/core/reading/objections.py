@@ -119,7 +119,9 @@ def _told(message: Message) -> bool:
 
 def _partial(clause: Clause, message: Message) -> bool:
     """ "most checks green", "only the headers look good": a verdict on less than all, unless it tells what was read."""
-    repeats = {act.tag for act in message.acts} <= AGAIN and accounts(clause, message.acts)  # "retry, i freed some space"
+    repeats = {act.tag for act in message.acts} <= AGAIN and accounts(
+        clause, message.acts
+    )  # "retry, i freed some space"
     if clause.tells_what_was_read or repeats:
         return False
     one = any(first.text == "one" and second.has(Tag.NOUN) for first, second in _pairs(clause.items))

@@ -133,5 +133,7 @@ def _parts(message: Message) -> dict[str, Message] | None:
         if not current:
             leading.append(clause)
     parts = {run: message.part([*leading, *clauses]) for run, clauses in owned.items()}
-    ordered = all(any(item.has(*ORDER_TAGS, Tag.NO, Tag.NOT, Tag.KEEP) for item in part.items) for part in parts.values())
+    ordered = all(
+        any(item.has(*ORDER_TAGS, Tag.NO, Tag.NOT, Tag.KEEP) for item in part.items) for part in parts.values()
+    )
     return parts if ordered else None

@@ -89,7 +89,10 @@ def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) 
     while after < len(items) and _joins(items[after]):
         after += 1
     if after < len(items) and items[after].text == "between":
-        figures = {at, *(i for i in range(after, len(items)) if items[i].has(Tag.NUMBER) or items[i].text in ("between", "and"))}
+        figures = {
+            at,
+            *(i for i in range(after, len(items)) if items[i].has(Tag.NUMBER) or items[i].text in ("between", "and")),
+        }
         return Setting(name=spec.name, spec=spec, problem="no_value"), figures
     if after < len(items) and _is_value(items[after], spec):
         texts, end = _values(items, after, spec)

@@ -72,7 +72,9 @@ def _cut_chunk(chunk: str, spaced: bool, known: Collection[str]) -> list[Token]:
         return [Token(kind="number", text=chunk, spaced=spaced)]
     if (span := _SPAN.match(chunk)) is not None:
         kinds = ("number", "mark", "number")
-        return [Token(kind=k, text=t, spaced=spaced and k == "number") for k, t in zip(kinds, span.groups(), strict=True)]
+        return [
+            Token(kind=k, text=t, spaced=spaced and k == "number") for k, t in zip(kinds, span.groups(), strict=True)
+        ]
     if chunk[0] in "+-":
         return [Token(kind="word", text=chunk, spaced=spaced)]
     pieces: list[Token] = []

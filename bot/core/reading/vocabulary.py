@@ -103,7 +103,7 @@ HAN_LONGEST = max(len(p[0]) for p in BASE.entries if len(p) == 1 and p[0][0] >= 
 
 
 def cut_han(run: str, limit: int) -> list[str]:
-    """Cut a stretch of Chinese or Japanese into the longest known words, so many at most; the unknown stays together."""
+    """Cut a stretch of Chinese or Japanese into the longest known words, `limit` at most; the rest stays together."""
     words: list[str] = []
     rest = ""
     at = 0

@@ -20,8 +20,10 @@ _ABOUT = (
 _SHOWS = (Tag.SHOW, Tag.WH, Tag.AUX)
 _WH_WORDS = ("who ", "what ", "how ", "why ", "when ", "where ", "which ")
 _HOW = frozenset({"how is", "how's", "hows", "how are", "how does"})
-_WHEN = frozenset({"when will", "when is", "when's", "whens", "when does", "any idea when", "any clue when", "do you know when",
-                   "you know when", "wonder when"})  # fmt: skip
+_WHEN = frozenset(
+    {"when will", "when is", "when's", "whens", "when does", "any idea when", "any clue when", "do you know when",
+     "you know when", "wonder when"}
+)  # fmt: skip
 _ENDS = frozenset({"end", "ends", "finish", "finishes", "completes", "stops"})
 _SAMPLES = frozenset({"samples", "examples", "outputs", "generations", "answers"})
 _WELL = (Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL, Tag.BULK, Tag.BOTH, Tag.ARTICLE, Tag.POLITE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.core.reading.acts import BARE_TAGS
 from bot.core.reading.context import Phase, Place
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.rules import asking, bench, stay, stray, values
+from bot.core.reading.rules import asking, bench, leaning, stay, stray, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
 from bot.core.reading.rules.nearly import nearly_an_order
 from bot.core.reading.rules.times import timing
@@ -191,45 +191,6 @@ def pass_the_gate(moment: Moment) -> Answer:
     )
 
 
-def in_favour(moment: Moment) -> Answer:
-    """ "i would be in favour of continuing", "tom suggests starting": an opinion on the order, not the order."""
-    message = moment.message
-    if moment.go or message.asked or message.has(Tag.NOT, Tag.NO) or message.named(Tag.MY):
-        return None
-    for clause in message.clauses:
-        items = clause.items
-        at = next((i for i, item in enumerate(items) if item.text in stay.GOING_ON | _FAVOUR), len(items))
-        before, after = items[:at], items[at + 1 :]
-        first = next((item for item in before if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILLER)), None)
-        thanks = any(item.has(Tag.POLITE, Tag.MISTAKE) for item in before)  # "thanks for continuing"
-        leans = not thanks and any(i.has(Tag.HEDGE, Tag.REPORT) or i.text in _LEANING for i in items[: at + 1])
-        strange = sum(item.has(Tag.UNKNOWN) and item.text not in _LEANING for item in before)
-        if at == len(items) or first is None or not leans or strange > 1 or any(i.has(Tag.UNKNOWN) for i in after):
-            continue
-        own = not strange and first.text in stay.FIRST_PERSON
-        return ask("hedge" if own else "reported", moment, "ADVANCE")
-    return None
-
-
-_FAVOUR = frozenset({"favor", "favour"})
-_LEANING = stay.WISHING | {"for", "suggests", "recommends", "favors", "favours", "supports", "votes"}
-
-
-def approval_with_a_condition(moment: Moment) -> Answer:
-    """ "fine if it's fine for anna", "ok once the others agree": agreed to, as soon as something is so."""
-    message = moment.message
-    if moment.go or message.asked or not moment.context.card_is_last:
-        return None
-    said = [item for item in message.words if not item.has(Tag.POLITE, Tag.ADDRESS)]
-    at = next((i for i, item in enumerate(said) if item.has(Tag.CONDITION)), 0)
-    lead = said[:at]
-    agreed = any(item.has(Tag.FILLER, Tag.GOOD) for item in lead) and all(item.has(*_AGREED) for item in lead)
-    return ask("conditional", moment, "ADVANCE", **timing(moment, "conditional")) if agreed else None
-
-
-_AGREED = (Tag.FILLER, Tag.GOOD, Tag.GLUE, Tag.FILL, Tag.AUX, Tag.SUBJECT, Tag.ONLY)
-
-
 def remark(moment: Moment) -> Answer:
     """What is no order, but may mean one: a claim, a filler, a hurrah, a complaint, a thought."""
     message = moment.message
@@ -306,7 +267,7 @@ RULES: tuple[Rule, ...] = (
     skips_a_stage,
     stay.safe_line_wins,
     stay.for_and_against,
-    stay.asked_to_wait,
+    leaning.asked_to_wait,
     stay.told_to_stay,
     stay.stop_or_later,
     stay.cancel_at_gate,
@@ -328,8 +289,8 @@ RULES: tuple[Rule, ...] = (
     may_answer_others,
     pass_the_gate,
     values.set_a_value,
-    in_favour,
-    approval_with_a_condition,
+    leaning.in_favour,
+    leaning.approval_with_a_condition,
     asking.view_or_metric,
     remark,
     one_or_two_letters,

@@ -85,54 +85,12 @@ def told_to_stay(moment: Moment) -> Answer:
     return hold(moment) if plain else None
 
 
-def asked_to_wait(moment: Moment) -> Answer:
-    """ "i would kindly ask you to wait", "we'd prefer to hold off", "i would appreciate it if you waited"."""
-    clauses = moment.message.clauses
-    if moment.go or any(clause.asked for clause in clauses):
-        return None
-    return hold(moment) if any(_asks_to_wait(clause) or _is_against(clause) for clause in clauses) else None
-
-
-def _asks_to_wait(clause: Clause) -> bool:
-    at = next((i for i, item in enumerate(clause.items) if item.has(Tag.HOLD) or item.text in _WAITED), None)
-    if at is None or clause.has(Tag.NOT):
-        return False
-    before = [item for item in clause.items[:at] if not item.has(*_LEADING)]
-    wishes = any(item.text in WISHING or (item.has(Tag.HEDGE) and item.text in _WOULD) for item in before[1:])
-    others = any(item.has(Tag.SUBJECT) and item.text not in _US for item in before)
-    better = any(item.text in _BETTER for item in before) and not any(item.has(Tag.UNKNOWN) for item in before if item.text not in _BETTER)
-    return not others and bool(before) and (better or (before[0].text in FIRST_PERSON and wishes))
-
-
-def _is_against(clause: Clause) -> bool:
-    """ "i'm against continuing", "i am not in favour of starting"."""
-    said = [item for item in clause.items if not item.has(*_LEADING)]
-    at = next((i for i, item in enumerate(said) if item.text in GOING_ON or item.has(*GO_TAGS)), None)
-    if at is None or said[0].text not in FIRST_PERSON:
-        return False
-    opposed = any(item.text in _OPPOSED for item in said[:at])
-    return opposed or any(item.has(Tag.NOT) and any(i.text in WISHING for i in said[:at]) for item in said[:at])
-
-
-GOING_ON = frozenset({"continuing", "proceeding", "starting", "launching", "beginning", "going", "advancing", "resuming",
-                      "approving"})  # fmt: skip
-_OPPOSED = frozenset({"against", "opposed", "oppose"})
-FIRST_PERSON = frozenset({"i", "we", "i'd", "we'd", "i must", "i'd like", "i would", "we would", "i'm", "we're"})
-WISHING = frozenset(
-    {"ask", "asking", "request", "prefer", "like", "want", "beg", "suggest", "recommend", "advise", "propose", "urge",
-     "insist", "appreciate", "rather", "love", "vote", "favor", "favour", "support", "second", "would like", "want to", "would", "need"}
-)  # fmt: skip
-_BETTER = frozenset({"better", "best", "safer", "wiser", "wise", "smarter", "prudent", "advisable", "preferable"})
-_WOULD = frozenset({"would", "would like", "want", "want to", "like to", "must", "have to"})
-_WAITED = frozenset({"waited", "held", "holding", "waiting", "paused", "pausing", "postponed", "delayed"})
-_US = frozenset({"i", "we", "you", "us", "me", "everyone", "everybody"})
-
-_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
+LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
 
 
 def _leads(clause: Clause) -> bool:
     """Whether a clause opens with the word that holds."""
-    first = next((item for item in clause.items if not item.has(*_LEADING) and item.text not in PUTTING), None)
+    first = next((item for item in clause.items if not item.has(*LEADING) and item.text not in PUTTING), None)
     return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
 
 
