@@ -18,7 +18,7 @@ from bot.core.reading.tags import Tag
 
 _STRANGE = 3  # words of no class that a reason may hold; an assessment two, and only in what it is about
 _ASSESSED = 2
-_AGAIN = frozenset({Tag.RETRY, Tag.RESUME})
+AGAIN = frozenset({Tag.RETRY, Tag.RESUME})
 _THINGS = frozenset(
     {Tag.NOUN, Tag.STAGE, Tag.METRIC, Tag.PARAM, Tag.SUITE, Tag.HOST, Tag.MODEL, Tag.RUN, Tag.VIEW}
 )  # fmt: skip
@@ -49,6 +49,9 @@ _READY = frozenset(
 )
 _FELL = frozenset({"went down", "came down", "goes down", "dropped"})
 _TURNED = _FELL | TURNED
+_AGREEING = frozenset(
+    {"agrees", "agreed", "agree", "fine with", "happy with", "ok with", "okay with", "satisfied with", "approves"}
+)
 _SMALLER = frozenset({"loss", "perplexity"})  # the less, the better
 _WAS = frozenset({"was", "were", "had"})
 _FUTURE = frozenset({"will", "it'll", "i'll", "we'll", "he'll", "she'll", "they'll", "you'll", "be"})
@@ -64,18 +67,23 @@ def accounts(clause: Clause, acts: Collection[Act]) -> bool:
         return False
     if tags <= END_TAGS:
         return _gives_reason(rest) and not _praises(rest)
-    if tags <= _AGAIN:
+    if tags <= AGAIN:
         return _assesses(rest) or (_gives_reason(rest, any(item.text in _WAS for item in rest)) and _is_past(rest))
-    return tags <= GO_TAGS and _assesses(rest)
+    return tags <= GO_TAGS and (_assesses(rest) or _agrees(rest))
 
 
 def _gives_reason(items: Sequence[Item], told: bool = False) -> bool:
     """ "wrong tokenizer", "we need the gpus", "the node was rebooted": about the work, and nearly understood."""
     strange = sum(item.has(Tag.UNKNOWN) for item in items)
-    about = told or any(item.has(*_THINGS, Tag.BAD, Tag.NAN) or _owns_up(item) for item in items)
+    about = told or any(item.has(*_THINGS, Tag.BAD, Tag.NAN) or _owns_up(item) or _is_enough(item) for item in items)
     pointing = [at for at, item in enumerate(items) if item.has(Tag.WHICH) and not _describes(items, at)]
-    known = all(item.has(Tag.UNKNOWN) or item.tags & _REASON for item in items)
+    known = all(item.has(Tag.UNKNOWN) or item.tags & _REASON or _is_enough(item) for item in items)
     return about and known and strange <= _STRANGE and not pointing
+
+
+def _is_enough(item: Item) -> bool:
+    """ "that is enough, kill it"."""
+    return item.has(Tag.WAIVE) and item.text.endswith("enough")
 
 
 def _owns_up(item: Item) -> bool:
@@ -95,7 +103,7 @@ def _describes(items: Sequence[Item], at: int) -> bool:
 
 def _is_past(items: Sequence[Item]) -> bool:
     """Whether it tells what was or is, other than an errand ("fix the disk") or a promise ("i'll free the disk")."""
-    if any(item.text in _FUTURE or item.has(Tag.NEED) for item in items):
+    if any(item.text in _FUTURE or (item.has(Tag.NEED) and item.text != "another") for item in items):
         return False
     said = [item for item in items if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILL, Tag.MARK)]
     first = said[0] if said else items[0]
@@ -124,8 +132,19 @@ def _assesses(items: Sequence[Item]) -> bool:
         and not doubtful
         and strange <= _ASSESSED
         and all(item.has(Tag.UNKNOWN) or item.tags & _HEAD for item in head)
-        and all(item.tags & _TAIL or item.text in _TURNED for item in tail)
+        and all(item.tags & _TAIL or item.text in _TURNED or item.text == "anyway" for item in tail)
     )
+
+
+def _agrees(items: Sequence[Item]) -> bool:
+    """ "anna is fine with it too", "the team agrees": who else is for it; other than "anna would agree to wait"."""
+    at = next((i for i, item in enumerate(items) if item.text in _AGREEING), None)
+    if not at:
+        return False
+    who, tail = items[:at], items[at + 1 :]
+    strange = sum(item.has(Tag.UNKNOWN) for item in who)
+    named = all(item.has(Tag.UNKNOWN, Tag.SUBJECT, Tag.ARTICLE, Tag.MY, Tag.AND, Tag.AUX, Tag.ADDRESS) for item in who)
+    return named and strange <= _ASSESSED and all(item.has(Tag.GLUE, Tag.FILL, Tag.MARK, Tag.BULK) for item in tail)
 
 
 def _says(item: Item) -> bool:

@@ -107,7 +107,7 @@ def _by_state(message: Message, context: Context) -> Addressed:
     if not _meant(message):
         return Addressed(run=context.runs[0] if len(context.runs) == 1 else None)
     if message.find(*END_TAGS) and len(context.runs) > 1:
-        return Addressed(answer=_which(message, [run.id for run in context.runs if run.alive] or _candidates(context)))
+        return Addressed(answer=_which(message, _candidates(context)))
     waiting = [run for run in context.runs if run.at_gate]
     if len(context.runs) == 1:
         return Addressed(run=context.runs[0])

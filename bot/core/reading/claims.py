@@ -11,6 +11,9 @@ from bot.core.reading.items import Item
 from bot.core.reading.tags import Tag
 
 _BYTES = frozenset({"tb", "gb", "mb", "tib", "gib", "mib"})
+_MADE_FREE = frozenset(
+    {"freed", "freed up", "cleared", "removed", "deleted", "released", "recovered", "cleaned", "cleaned up"}
+)
 _LEFT_OVER = frozenset({"free", "left", "available", "remaining"})
 _BETWEEN = (
     Tag.AUX, Tag.GLUE, Tag.FILL, Tag.REVIEW, Tag.NOUN, Tag.ARTICLE, Tag.HEDGE, Tag.NOT, Tag.RUN,
@@ -65,7 +68,7 @@ def _in_bytes(items: Sequence[Item], at: int) -> bool:
     """ "2 TB", "80GB": how much there is of something, no value and no count of samples."""
     unit = items[at].text.lstrip("0123456789.,")
     after = [item.text for item in items[at + 1 : at + 3]]
-    told = any(item.has(Tag.AUX) for item in items[:at]) or not _LEFT_OVER.isdisjoint(after)
+    told = any(item.has(Tag.AUX) or item.text in _MADE_FREE for item in items[:at]) or not _LEFT_OVER.isdisjoint(after)
     return told and (unit or (after or [""])[0]) in _BYTES
 
 

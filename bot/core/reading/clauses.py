@@ -16,6 +16,9 @@ from bot.core.reading.tags import Tag
 
 _SEEMS = frozenset({"look", "looks", "looking"})
 _REFUSALS = frozenset({"do not", "don't", "dont", "donot", "never", "must not", "mustn't"})
+MEDDLING = frozenset(
+    {"touch", "disturb", "bother", "with", "mess", "interrupt", "alone", "change"}
+)  # "don't touch r14"
 PUTTING = frozenset({"keep", "leave", "put"})
 REASONS = frozenset({"because", "since", "cause", "bc", "cuz", "coz", "due to"})
 _COMPARES = ("=", "==", "<", ">")
@@ -164,6 +167,8 @@ def _excepts(items: Sequence[Item], at: int, current: Sequence[Item]) -> bool:
     if not items[at].has(Tag.NOT, Tag.AND, Tag.BUT):
         return False
     behind = at + 1 if items[at].has(Tag.AND, Tag.BUT) else at
+    while behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].text in MEDDLING:
+        items = [*items[: behind + 1], *items[behind + 2 :]]  # "but don't touch r14"
     follows = behind + 1 < len(items) and items[behind].has(Tag.NOT) and items[behind + 1].has(Tag.RUN)
     return follows and any(item.has(Tag.RUN) for item in current)
 
@@ -175,6 +180,8 @@ def _starts_order(items: Sequence[Item], at: int) -> bool:
         return False
     if items[at].text in PUTTING:
         return any(item.has(Tag.HOLD) for item in items[at + 1 : at + 4])
+    if items[at].has(Tag.KEEP):
+        return at + 1 < len(items) and items[at + 1].has(Tag.RUN)
     if items[at].has(Tag.RUN):
         return at + 1 < len(items) and items[at + 1].has(*ORDER_TAGS)
     return items[at].has(*ORDER_TAGS, Tag.NOT) and not items[at].has(Tag.GOOD)

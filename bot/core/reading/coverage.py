@@ -49,7 +49,7 @@ def understood(clause: Clause) -> bool:
 def _errand(items: list[Item]) -> bool:
     """ "update the config", "correct the labels": known words, but something to be done."""
     at = next((i for i, item in enumerate(items) if not item.has(*_MANNERS)), len(items))
-    asked = at + 1 < len(items) and items[at].has(Tag.SET, Tag.GOOD) and items[at].text not in _WITH
+    asked = at + 1 < len(items) and items[at].has(Tag.SET, Tag.GOOD) and not items[at].text.endswith(tuple(_WITH))
     return asked and items[at + 1].has(Tag.ARTICLE, Tag.MY)
 
 
@@ -59,7 +59,8 @@ def _is(item: Item, tags: frozenset[Tag]) -> bool:
 
 def _order_understood(clause: Clause) -> bool:
     if not clause.acts:
-        return all(_is(item, _BESIDE_VALUE) or item.text in _WITH for item in clause.rest())
+        said = ((at, item) for at, item in enumerate(clause.items) if at not in clause.used)
+        return all(_is(item, _BESIDE_VALUE) or item.text in _WITH or _for_its_stage(clause, at) for at, item in said)
     first = min(act.at for act in clause.acts)
     if clause.acts and clause.acts[-1].text in _NEED_OBJECT and clause.acts[-1].at == len(clause.items) - 1:
         return False
@@ -73,6 +74,14 @@ def _order_understood(clause: Clause) -> bool:
         if at >= first and not (_is(item, AFTER | _ORDERS) or _fits(clause, at, item)):
             return False
     return True
+
+
+def _for_its_stage(clause: Clause, at: int) -> bool:
+    """ "lr 2e-4 for training", "for the training": the stage that the value belongs to."""
+    named = next((item for item in clause.items[at + 1 :] if not item.has(Tag.ARTICLE)), None)
+    own = {setting.spec.stage for setting in clause.settings if setting.spec is not None}
+    joins = clause.items[at].has(Tag.FILL, Tag.ARTICLE, Tag.IN)
+    return joins and named is not None and named.has(Tag.STAGE) and own == {named.value}
 
 
 def _set_or_stage(clause: Clause, at: int) -> bool:
@@ -115,6 +124,8 @@ def _fits(clause: Clause, at: int, item: Item) -> bool:
     after = clause.items[at + 1] if at + 1 < len(clause.items) else None
     if item.has(Tag.TO, Tag.ON) or item.text == "for":
         return after is not None and after.has(Tag.STAGE, Tag.RUN, Tag.ARTICLE, Tag.SUITE, Tag.MY, Tag.BOTH)
+    if item.text == "of":
+        return after is not None and after.has(Tag.RUN)
     if _from_what_is_there(clause, at):
         return True
     if item.has(Tag.AGAIN, Tag.RESUMED):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from bot.core.reading.emoji import classify
 from bot.core.reading.fuzzy import closest, squeeze
+from bot.core.reading.languages import korean_ending
 from bot.core.reading.names import RUN_ID, Names
 from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, Token
@@ -15,6 +16,7 @@ from bot.core.reading.vocabulary import (
     ACTING_SLIPS,
     BASE,
     HOLDING_SLIPS,
+    ORDERING,
     ORDINARY,
     SHOWING_SLIPS,
     Entry,
@@ -44,9 +46,13 @@ class Item:
         return Tag.MARK in self.tags and self.text in marks
 
 
+def cut_words(tokens: Sequence[Token], names: Names) -> list[Token]:
+    """The tokens, with Chinese and Japanese cut into words, and "extraction's" into two."""
+    return _cut_is(_cut_scripts(tokens), names)
+
+
 def classify_tokens(tokens: Sequence[Token], names: Names) -> list[Item]:
     """Read tokens left to right, the longest known form first; a name of this moment wins a tie."""
-    tokens = _cut_is(_cut_scripts(tokens), names)[:MAX_TOKENS]
     words = [token.text if token.kind in ("word", "number") else "\0" for token in tokens]
     items: list[Item] = []
     slips = 0
@@ -74,7 +80,7 @@ def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:
         if len(out) >= MAX_TOKENS:
             break
         if token.kind == "word" and token.text[0] >= "\u3040" and not "\uac00" <= token.text[0] <= "\ud7a3":
-            out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text))
+            out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text, MAX_TOKENS))
         else:
             out.append(token)
     return out
@@ -125,6 +131,8 @@ def _spell(token: Token, names: Names, try_slips: bool) -> Item:
         return Item(frozenset({Tag.RUN}), word, word)
     if token.kind == "number":
         return Item(frozenset({Tag.ACK} if word == "+1" else {Tag.NUMBER}), word, spaced=token.spaced)
+    if "\uac00" <= word[0] <= "\ud7a3":
+        return _inflected(word)
     short = squeeze(word)
     if short is not None and (entry := BASE.entries.get((short,))):
         drawn = frozenset({Tag.HYPE}) if entry.tags & ACTING else entry.tags
@@ -136,6 +144,15 @@ def _spell(token: Token, names: Names, try_slips: bool) -> Item:
             entry = BASE.entries.get((meant,)) or names.vocabulary.entries[(meant,)]
             return Item(entry.tags, meant, entry.value, guessed=True)
     return Item(frozenset({Tag.UNKNOWN}), word, spaced=token.spaced)
+
+
+def _inflected(word: str) -> Item:
+    """A Korean word by its stem of two letters or more: an ending may turn an order into a question."""
+    stems = ((word[:size], word[size:]) for size in range(len(word) - 1, 1, -1))
+    for stem, ending in stems:
+        if (entry := BASE.entries.get((stem,))) and entry.tags & (ORDERING | {Tag.FILLER}):
+            return Item(korean_ending(entry.tags, ending), word)
+    return Item(frozenset({Tag.UNKNOWN}), word)
 
 
 def _join_run_numbers(items: list[Item]) -> list[Item]:

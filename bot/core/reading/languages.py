@@ -32,13 +32,17 @@ GERMAN = {
     Tag.LATER: "später|morgen|gleich|nachher",
     Tag.CONDITION: "wenn|falls|sobald|erst|nach|bis|bevor",
     Tag.DONE: "fertig|erledigt|abgeschlossen",
-    Tag.POLITE: "danke|bitte",
+    Tag.POLITE: "danke|bitte|vielen dank|danke schön|danke dir|besten dank|herzlichen dank|viele grüße|mfg",
     Tag.PRAISE: "super|toll|weiter so",
     Tag.HEDGE: "vielleicht|glaube|los|los geht's|los gehts|soll|sollen",
-    Tag.FILL: "mit|dem|der|die|das|und|jetzt|es|ich|wir",
+    Tag.WH: "wie|wann|warum|wieso|wieviel|wie viel|wie viele|welche|welcher|welches|wer",
+    Tag.FILL: "ist|sind|mit|dem|der|die|das|und|jetzt|es|ich|wir",
 }
+_ES_WE = (
+    "continúo|seguimos|continuamos|sigo|procedo|procedemos|sigamos|continuemos"  # said of oneself: asked, or doubted
+)
 SPANISH = {
-    Tag.PROCEED: "continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede",
+    Tag.PROCEED: f"continúa|continua|continuar|continúe|sigue|seguir|siga|adelante|procede|{_ES_WE}",
     Tag.FILLER: "vale|sí|dale|bueno|bien|claro|de acuerdo|listo",
     Tag.HOLD: """
         espera|espere|esperen|todavía no|todavia no|aún no|aun no|ahora no|no sigas
@@ -54,8 +58,9 @@ SPANISH = {
     Tag.LATER: "luego|mañana|después|más tarde",
     Tag.CONDITION: "si|cuando",
     Tag.DONE: "terminado|terminó|acabado",
-    Tag.POLITE: "gracias|por favor",
-    Tag.HEDGE: "quizás|quizá|tal vez|creo",
+    Tag.POLITE: "gracias|por favor|muchas gracias|mil gracias|saludos",
+    Tag.HEDGE: f"quizás|quizá|tal vez|creo|{_ES_WE}",
+    Tag.WH: "qué|cómo|cuándo|cuánto|cuánta|cuántos|cuántas|por qué|dónde|cuál|quién",
     Tag.FILL: "con|el|la|y|que|ya",
 }
 FRENCH = {
@@ -76,9 +81,10 @@ FRENCH = {
     Tag.LATER: "demain|plus tard|après|tout à l'heure",
     Tag.CONDITION: "quand|dès que|lorsque",
     Tag.DONE: "fini|terminé|terminée|prêt",
-    Tag.POLITE: "merci|s'il te plaît|s'il te plait|s'il vous plaît|stp|svp",
+    Tag.POLITE: "merci|s'il te plaît|s'il te plait|s'il vous plaît|stp|svp|merci beaucoup|merci bien",
     Tag.HEDGE: "peut être|je pense",
-    Tag.FILL: "avec|le|les|et|à|je|tu|on|maintenant|c'est",
+    Tag.WH: "pourquoi|combien|quel|quelle|quels|quelles|où|qui",
+    Tag.FILL: "est|sont|avec|le|les|et|à|je|tu|on|maintenant|c'est",
 }
 RUSSIAN = {
     Tag.PROCEED: "продолжай|продолжайте|продолжить|продолжать|продолжаем|поехали|давай дальше|вперёд|вперед",
@@ -99,7 +105,7 @@ RUSSIAN = {
     Tag.LATER: "потом|позже|завтра|попозже",
     Tag.CONDITION: "если|когда|после|пока",
     Tag.DONE: "готово|готов|закончено|завершено|сделано",
-    Tag.POLITE: "спасибо|пожалуйста|пж",
+    Tag.POLITE: "спасибо|пожалуйста|пж|большое спасибо|спасибо большое|спасибо огромное",
     Tag.PRAISE: "круто|класс|молодец|супер",
     Tag.HEDGE: "может|наверное|думаю|можно",
     Tag.WH: "как|что|почему|сколько|кто",
@@ -156,11 +162,25 @@ KOREAN = {
     Tag.LATER: "나중에|내일|이따가",
     Tag.DONE: "완료|끝|끝났어|다 됐어",
     Tag.POLITE: "감사합니다|고마워|제발|주세요",
+    Tag.MODAL: "돼|돼요|되나요|될까|될까요|되니|할까|할까요|가능해|가능할까요|가능한가요",
 }
 LISTED = (GERMAN, SPANISH, FRENCH, RUSSIAN, CHINESE, JAPANESE, KOREAN)
 _DOUBTED = (Tag.STOP, Tag.RETRY, Tag.CANCEL, Tag.BEGIN)
 DOUBTED = {Tag.HEDGE: "|".join(words for one in LISTED for tag, words in one.items() if tag in _DOUBTED)}
 ALL = (*LISTED, DOUBTED)
+_ASKING = ("까", "까요", "나요", "니", "냐", "돼", "됩니까")
+_REFUSING = ("지마", "지 마", "지말", "지않")
+
+
+def korean_ending(stem: frozenset[Tag], ending: str) -> frozenset[Tag]:
+    """The classes of a Korean order word with another ending than those listed: refused, asked, or doubted."""
+    if ending.startswith(_REFUSING) or ending[1:].startswith(_REFUSING):
+        return frozenset({Tag.HOLD})
+    if not ending.endswith(_ASKING):
+        return stem | {Tag.HEDGE}
+    return stem | {Tag.MODAL, Tag.PROCEED} if Tag.FILLER in stem else stem | {Tag.MODAL}
+
+
 VIEWS = {
     "summary": """
         статус|状态|进度|進捗|状況|ステータス|상태|zustand|estado|statut|прогресс|was läuft|wie weit
@@ -172,7 +192,8 @@ VIEWS = {
     """,
     "eta": """
         wie lange noch|wie lange|wie lange dauert's noch|wie lange dauert es noch|wann fertig|wann ist es fertig
-        |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta|cuándo termina
+        |wann ist das fertig|cuánto falta|cuanto falta|cuánto queda|cuanto queda|cuánto tiempo falta
+        |cuánto falta para|cuanto falta para|cuánto tiempo falta para|cuándo termina
         |combien de temps|combien de temps encore|il reste combien|quand est ce que ça finit|сколько осталось
         |сколько ещё|сколько еще|когда закончится|когда будет готово|когда готово|还要多久|还有多久|多久|什么时候完成
         |什么时候好|あとどれくらい|あとどのくらい|いつ終わる|いつ終わりますか|얼마나 남았어|얼마나 남았

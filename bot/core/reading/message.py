@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bot.core.reading.acts import Act
 from bot.core.reading.binding import bind
 from bot.core.reading.clauses import Clause, split_clauses
+from bot.core.reading.courtesy import fold
 from bot.core.reading.intent import Claim
-from bot.core.reading.items import Item, classify_tokens
+from bot.core.reading.items import Item, classify_tokens, cut_words
 from bot.core.reading.names import Names
 from bot.core.reading.normalise import Cleaned
 from bot.core.reading.questions import asks
@@ -19,7 +20,9 @@ from bot.core.reading.tags import Tag
 from bot.core.reading.tokens import MAX_TOKENS, tokenise
 from bot.core.reading.views import VIEWS
 
+_TICKED = (Tag.NUMBER, Tag.REVIEW, Tag.GOOD, Tag.DONE, Tag.NOUN, Tag.STAGE)
 _FRIENDLY = (Tag.LOOK, Tag.ACK, Tag.HYPE)
+_OF_A_LONG_ONE = 40  # tokens read of a message too long to act: enough to see that it holds or asks
 _COMPARES = ("<", ">", "=", "==", "=>")
 
 
@@ -115,10 +118,11 @@ class Message:
 
 def parse(cleaned: Cleaned, names: Names) -> Message:
     """Understand a cleaned message with the names of the moment."""
-    tokens = tokenise(cleaned.text, names.whole)
+    tokens = cut_words(tokenise(cleaned.text, names.whole), names)
     if len(tokens) >= MAX_TOKENS:
-        cleaned = Cleaned(**{**cleaned.__dict__, "truncated": True})
-    items = _bare_view(_without_ornament(bind(classify_tokens(tokens, names))))
+        cleaned = replace(cleaned, truncated=True)
+    tokens = tokens[:_OF_A_LONG_ONE] if cleaned.truncated else tokens
+    items = _bare_view(bind(fold(_without_ornament(classify_tokens(tokens, names)))))
     return Message(tuple(split_clauses(items)), cleaned, bounded=_bounded(items))
 
 
@@ -156,10 +160,19 @@ def _takes_comparison(item: Item | None, signs: list[str]) -> bool:
 
 
 def _without_ornament(items: list[Item]) -> list[Item]:
-    """Beside words, the bot's own mention and a friendly emoji say nothing; alone, an emoji is all there is."""
+    """Beside words, the bot's own mention and a friendly emoji say nothing; alone, an emoji is all there is.
+
+    A tick behind what was looked at ends the thought: "samples checked ✅ continue".
+    """
     if all(silent(item) for item in items):
         return items
-    return [item for item in items if not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY)))]
+    out: list[Item] = []
+    for item in items:
+        if item.value == "emoji" and item.has(Tag.ACK) and out and out[-1].has(*_TICKED):
+            out.append(Item(frozenset({Tag.MARK}), ","))
+        elif not (item.has(Tag.BOT) or (item.value == "emoji" and item.has(*_FRIENDLY))):
+            out.append(item)
+    return out
 
 
 def silent(item: Item) -> bool:

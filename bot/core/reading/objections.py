@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable
 
-from bot.core.reading.accounts import accounts
+from bot.core.reading.accounts import AGAIN, accounts
 from bot.core.reading.acts import END_TAGS, GO_TAGS
-from bot.core.reading.clauses import PUTTING, REASONS, Clause
+from bot.core.reading.clauses import MEDDLING, PUTTING, REASONS, Clause
 from bot.core.reading.coverage import AFTER, understood
 from bot.core.reading.items import Item
 from bot.core.reading.message import Message, silent
@@ -15,7 +15,7 @@ from bot.core.reading.tags import Tag
 
 _COUNTED = (Tag.NOUN, Tag.CHECK, Tag.NUMBER, Tag.AUX, Tag.REVIEW, Tag.GOOD)
 _RUNS = frozenset({"run", "job", "jobs", "stage", "one"})
-_REFUSING = (Tag.NOT, Tag.RUN, Tag.AND, Tag.POLITE, Tag.MARK, Tag.STAGE, Tag.GLUE, Tag.NOW, Tag.FILL)
+_REFUSING = (Tag.KEEP, Tag.NOT, Tag.RUN, Tag.AND, Tag.POLITE, Tag.MARK, Tag.STAGE, Tag.GLUE, Tag.NOW, Tag.FILL)
 _FACEPALM = frozenset({"🤦", "facepalm", "face_palm"})
 _LOOKING = frozenset({"checking", "looking"})
 
@@ -42,12 +42,12 @@ def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
     yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
     yield "unclear_reference", _has_beside(message, Tag.SAME, Tag.WHICH)
     yield "unclear", message.named(Tag.PERSON)
-    yield "unclear", any(_partial(clause) for clause in message.clauses) and bool(message.find(*GO_TAGS))
+    yield "unclear", bool(message.find(*GO_TAGS)) and any(_partial(clause, message) for clause in message.clauses)
     yield "mixed_polarity", _against_emoji(message)
     yield "complaint", message.has(Tag.BAD, Tag.NAN) and bool(message.find(*GO_TAGS))
-    yield "chained", _other_orders(message)
+    yield "chained", _other_orders(message, part)
     yield "bulk", _many(message) and bool(message.find(*GO_TAGS)) and not message.runs
-    yield "unclear", _contradicts_itself(message)
+    yield "unclear", _contradicts_itself(message, part)
     yield "precondition", (message.has(Tag.BUT) and not _but_sets(message)) or _still_at_it(message)
     yield "unclear", not all(_clear(clause, message) or _of_others(clause, part) for clause in message.clauses)
 
@@ -77,7 +77,7 @@ def _of_others(clause: Clause, part: Message) -> bool:
         return False
     ordered = {act.at for act in clause.acts if act.negated or act.tag is Tag.HOLD}
     said = [item for at, item in enumerate(clause.items) if at not in ordered and item.text not in PUTTING]
-    return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) for item in said)
+    return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) or item.text in MEDDLING for item in said)
 
 
 def _doubts(message: Message) -> bool:
@@ -87,9 +87,10 @@ def _doubts(message: Message) -> bool:
     return bool(doubts) and not (owned and all(item.text in _FACEPALM for item in doubts))
 
 
-def _other_orders(message: Message) -> bool:
+def _other_orders(message: Message, part: Message) -> bool:
     """An order beside one of another kind: "generate 5k more, continue", "keep going, kill it"."""
-    others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or message.has(Tag.KEEP)
+    keeps = any(clause.has(Tag.KEEP) for clause in message.clauses if not _of_others(clause, part))
+    others = bool(message.find(Tag.SKIP, Tag.EXTEND, Tag.UNDO)) or keeps
     return others and bool(message.find(*GO_TAGS, *END_TAGS))
 
 
@@ -104,10 +105,11 @@ def _many(message: Message) -> bool:
     return False
 
 
-def _contradicts_itself(message: Message) -> bool:
-    """Two values for one parameter, or a number left over beside a value."""
-    names = [setting.name for setting in message.settings]
-    return len(set(names)) < len(names) or (bool(names) and message.has(Tag.NUMBER))
+def _contradicts_itself(message: Message, part: Message) -> bool:
+    """Two values for one parameter of one run, or a number left over beside a value."""
+    said = [part.settings, *(clause.settings for clause in message.clauses)]
+    twice = any(len({setting.name for setting in each}) < len(each) for each in said)
+    return twice or (bool(message.settings) and message.has(Tag.NUMBER))
 
 
 def _told(message: Message) -> bool:
@@ -115,9 +117,12 @@ def _told(message: Message) -> bool:
     return any(clause.speaker for clause in message.clauses)
 
 
-def _partial(clause: Clause) -> bool:
+def _partial(clause: Clause, message: Message) -> bool:
     """ "most checks green", "only the headers look good": a verdict on less than all, unless it tells what was read."""
-    if clause.tells_what_was_read:
+    repeats = {act.tag for act in message.acts} <= AGAIN and accounts(
+        clause, message.acts
+    )  # "retry, i freed some space"
+    if clause.tells_what_was_read or repeats:
         return False
     one = any(first.text == "one" and second.has(Tag.NOUN) for first, second in _pairs(clause.items))
     counted = clause.has(Tag.NUMBER) or (clause.has(Tag.NOUN) and not clause.has(Tag.BAD))
@@ -159,10 +164,10 @@ def _against_emoji(message: Message) -> bool:
 
 
 def _but_sets(message: Message) -> bool:
-    """ "continue but with lr 2e-4": what follows the "but" is nothing but values."""
+    """ "continue but with lr 2e-4": what follows the "but" is nothing but values, or before it stand only thanks."""
     for clause in message.clauses:
         at = next((i for i, item in enumerate(clause.items) if item.has(Tag.BUT)), None)
-        if at is None:
+        if at is None or (at and all(item.has(Tag.POLITE) for item in clause.items[:at])):  # "thanks, but go on"
             continue
         tail = [item for i, item in enumerate(clause.items) if i > at and i not in clause.used]
         if not clause.settings or not all(item.has(*AFTER) for item in tail):

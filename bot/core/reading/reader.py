@@ -98,7 +98,8 @@ def _by_run(message: Message, context: Context) -> tuple[Intent, ...]:
         parts = _parts(message) or {}
         named = [(part, context.find(run)) for run, part in parts.items()]
         if named and all(run is not None for _, run in named):
-            return tuple(_for_run(part, run, context) for part, run in named if run is not None)
+            read_each = [_for_run(part, run, context) for part, run in named if run is not None]
+            return tuple(each for each in read_each if each.kind is not Kind.IGNORE) or tuple(read_each)
     addressed_one: Addressed = address(message, context)
     if addressed_one.answer is not None:
         return (addressed_one.answer,)
@@ -132,5 +133,7 @@ def _parts(message: Message) -> dict[str, Message] | None:
         if not current:
             leading.append(clause)
     parts = {run: message.part([*leading, *clauses]) for run, clauses in owned.items()}
-    ordered = all(any(item.has(*ORDER_TAGS, Tag.NO, Tag.NOT) for item in part.items) for part in parts.values())
+    ordered = all(
+        any(item.has(*ORDER_TAGS, Tag.NO, Tag.NOT, Tag.KEEP) for item in part.items) for part in parts.values()
+    )
     return parts if ordered else None

@@ -19,6 +19,7 @@ _SCALE = {"k": 1_000, "m": 1_000_000, None: 1}
 _MAX_RANGE = 64
 _JOINERS = (Tag.TO, Tag.SET, Tag.ARTICLE, Tag.AT, Tag.AUX)
 _WRITTEN = frozenset({"of", "as"})
+_BETWEEN = frozenset({"or", "-", "/", ".", "..", "...", "~", "through"})
 _QUOTES = ("'", '"', "\n")
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -87,12 +88,20 @@ def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) 
     after = at + 1
     while after < len(items) and _joins(items[after]):
         after += 1
+    if after < len(items) and items[after].text == "between":
+        figures = {
+            at,
+            *(i for i in range(after, len(items)) if items[i].has(Tag.NUMBER) or items[i].text in ("between", "and")),
+        }
+        return Setting(name=spec.name, spec=spec, problem="no_value"), figures
     if after < len(items) and _is_value(items[after], spec):
         texts, end = _values(items, after, spec)
         start = _opening(items, at)
         taken = set(range(start, end))
         if end < len(items) and items[end].has(Tag.MARK) and items[end].text not in _QUOTES:  # "2e-4 %", "3+"
             return Setting(name=spec.name, spec=spec, problem="no_value"), taken | {end}
+        if (last := _range_end(items, end)) is not None:
+            return Setting(name=spec.name, spec=spec, problem="no_value"), taken | set(range(end, last))
         return replace(_typed(spec, texts), of=_stage_before(items, start)), taken
     before = at - 1
     if before >= 0 and before not in used and items[before].has(Tag.NUMBER) and spec.type != "gpus":
@@ -101,11 +110,27 @@ def _parameter(items: Sequence[Item], at: int, spec: ParamSpec, used: set[int]) 
             taken = set(range(_opening(items, before), at + 1))
             if before > 0 and items[before - 1].has(Tag.MARK) and items[before - 1].text not in _QUOTES:  # "~3 epochs"
                 return Setting(name=spec.name, spec=spec, problem="no_value"), taken | {before - 1}
+            if before > 1 and items[before - 2].has(Tag.NUMBER) and _joins_range(items[before - 1]):
+                return Setting(name=spec.name, spec=spec, problem="no_value"), taken | {before - 2, before - 1}
             return replace(_typed(spec, [items[before].text]), of=_stage_before(items, min(taken))), taken
     relative = [i for i, other in enumerate(items) if other.has(Tag.RELATIVE) and abs(i - at) <= 3]
     if relative and not items[at].has(Tag.NOUN):
         return Setting(name=spec.name, spec=spec, problem="no_value"), {at, *relative}
     return None
+
+
+def _joins_range(item: Item) -> bool:
+    return item.has(Tag.TO, Tag.CONDITION) or item.text in _BETWEEN
+
+
+def _range_end(items: Sequence[Item], at: int) -> int | None:
+    """Behind the second figure of "1e-4 to 3e-4", "2 or 3", "1e-4..3e-4": between which values, it doesn't say."""
+    end = at
+    while end < len(items) and _joins_range(items[end]):
+        end += 1
+    ranges = end > at and end < len(items) and items[end].has(Tag.NUMBER)
+    other = end + 1 < len(items) and isinstance(items[end + 1].value, ParamSpec)  # "lr 2e-4 - 3 epochs"
+    return end + 1 if ranges and not other else None
 
 
 def _stage_before(items: Sequence[Item], at: int) -> str | None:

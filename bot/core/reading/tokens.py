@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 _HAN = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _SCRIPTS = re.compile(f"[{_HAN}]+|[^{_HAN}]+")
 _NUMERIC = re.compile(rf"(?:{NUMBER}|\d+(?:-\d+)+)(?:[a-z%]{{0,7}})?\Z", re.ASCII)
+_SPAN = re.compile(rf"({NUMBER})(\.\.+|-)({NUMBER})\Z", re.ASCII)  # "1e-4-3e-4", "1e-4..3e-4"
 _IDENTIFIER = re.compile(r"[a-z]\w*_\w+\Z", re.ASCII)  # "wd_magic=7" sets one name, not two words
 _PIECES = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\d+", re.UNICODE)
 
@@ -69,6 +70,11 @@ def _cut_chunk(chunk: str, spaced: bool, known: Collection[str]) -> list[Token]:
         return [Token(kind="word", text=chunk, spaced=spaced)]
     if _NUMERIC.match(chunk):
         return [Token(kind="number", text=chunk, spaced=spaced)]
+    if (span := _SPAN.match(chunk)) is not None:
+        kinds = ("number", "mark", "number")
+        return [
+            Token(kind=k, text=t, spaced=spaced and k == "number") for k, t in zip(kinds, span.groups(), strict=True)
+        ]
     if chunk[0] in "+-":
         return [Token(kind="word", text=chunk, spaced=spaced)]
     pieces: list[Token] = []

@@ -15,6 +15,7 @@ ACTING = frozenset(
         Tag.NUKE, Tag.STAGE, Tag.EXTEND, Tag.CONFIRM, Tag.SKIP, Tag.WAIVE,
     }
 )  # fmt: skip
+ORDERING = frozenset({Tag.PROCEED, Tag.BEGIN, Tag.RETRY, Tag.CANCEL, Tag.STOP, Tag.HOLD})
 _HOLDING_SLIPS = (Tag.HOLD, Tag.STOP, Tag.NOT)
 _SHOWING_SLIPS = (Tag.VIEW, Tag.SHOW, Tag.METRIC, Tag.POLITE, Tag.LATER, Tag.DONE)
 _ACTING_SLIPS = (Tag.PROCEED, Tag.BEGIN, Tag.RESUME, Tag.RETRY, Tag.CANCEL)
@@ -68,6 +69,8 @@ def _compile() -> Vocabulary:
         for tag, forms in group.items():
             for form in _forms(forms):
                 vocabulary.add(form, frozenset({tag}))
+                if tag is Tag.WH and form.endswith("'s"):
+                    vocabulary.add(form.replace("'", ""), frozenset({tag}))  # "whens it finished"
     for table, tag in ((views.VIEWS, Tag.VIEW), (views.METRICS, Tag.METRIC), (languages.VIEWS, Tag.VIEW)):
         for name, forms in table.items():
             for form in _forms(forms):
@@ -99,12 +102,12 @@ ACTING_SLIPS = _slips(_ACTING_SLIPS)
 HAN_LONGEST = max(len(p[0]) for p in BASE.entries if len(p) == 1 and p[0][0] >= _HAN_FIRST)
 
 
-def cut_han(run: str) -> list[str]:
-    """Cut a stretch of Chinese or Japanese into the longest known words; what is left over stays together."""
+def cut_han(run: str, limit: int) -> list[str]:
+    """Cut a stretch of Chinese or Japanese into the longest known words, `limit` at most; the rest stays together."""
     words: list[str] = []
     rest = ""
     at = 0
-    while at < len(run):
+    while at < len(run) and len(words) < limit:
         size = next(
             (n for n in range(min(HAN_LONGEST, len(run) - at), 0, -1) if (run[at : at + n],) in BASE.entries), 0
         )

@@ -11,7 +11,9 @@ CONTENT: dict[Tag, str] = {
     Tag.GOOD: """
         good|fine|ok|okay|correct|healthy|solid|sane|plausible|reasonable|consistent|valid|intact
         |acceptable|as expected|expected|normal|green|stable|decent|satisfied|happy|clear|all good
-        |all fine|all ok|all green|all right|all set|in order|legit|happy with|sound|sensible|looks good
+        |all fine|all ok|all green|all right|all set|in order|legit|happy with|satisfied with|fine with
+        |okay with|ok with
+        |pleased|pleased with|content with|comfortable|comfortable with|confident|sound|sensible|looks good
         |match|matches|matching|agree with|add up|adds up|checks out|check out|present|accounted for|in place
         |look good|looks fine|looks ok|looks great|look fine|look great|proven|look right|looks right|is right
         |are right|saved|written|uploaded|synced|passed|passing|nicely|smoothly|cleanly|properly|correctly
@@ -19,7 +21,12 @@ CONTENT: dict[Tag, str] = {
         |converging|improving|spot on|on track|usable|readable|coherent|sufficient|identical|finite|resolved
         |natural|realistic|diverse|accurate|relevant|on topic|flawless|pristine|what i expected|what we expected
         |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up
-        |back to normal|back online
+        |back to normal|back online|convincing|adequate|reassuring|encouraging|trustworthy|impeccable
+        |immaculate|faultless
+        |top notch|so far so good|plenty of|there is plenty of|there's plenty of|is plenty of|ample|up to par
+        |up to scratch|up to standard|in good shape|in great shape|within range|within bounds
+        |within limits|in range|what we wanted|what i wanted|what we needed|what we hoped for|what i hoped for
+        |as specified
     """,
     Tag.BAD: """
         broken|wrong|garbage|bad|weird|off|odd|corrupt|corrupted|truncated|incomplete|missing|strange
@@ -30,7 +37,7 @@ CONTENT: dict[Tag, str] = {
         |junk|messed up|fucked|borked|buggy|bug|problem|problems|issue|issues|mistake in|slow|too slow
         |high|too high|low|too low|garbled|gibberish|nonsense|duplicated|repetitive|cut off|too short
         |not finite|nonfinite|unusable|regressed|repeat themselves|repeats itself|repeating|hangs|leaking|leaks
-        |fishy|sketchy|questionable|iffy|shady|dubious
+        |too fast|too quick|too quickly|fishy|sketchy|questionable|iffy|shady|dubious
         |sus|ugly|nasty|poor|mediocre|blank|noisy|jumpy|unstable|degenerate|degraded|degrading|mangled|scrambled
         |misaligned|mismatch|mismatched|mismatches|swapped|inverted|outdated|stale|obsolete|premature|partial
         |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
@@ -62,22 +69,24 @@ CONTENT: dict[Tag, str] = {
         |great work|nice work|killed it|nailed it|crushed it|congrats|congratulations|bravo|kudos
         |love it|love this|good one|nice one|yay|phew|finally|wicked|dope|sick|neato|super|looking good
         |looking great|good stuff|great stuff|great news|good news|killer|hooray|woot|killer model
-        |interesting|damn|dang|oh|ah|aha|oof|ouch|ugh|gg|fire|legend|rad|glad|happy days
+        |interesting|at last|about time|fast|quick|quickly|speedy|swift|super fast|super quick|damn|dang|oh|ah
+        |aha|oof|ouch|ugh|gg|fire|legend|rad|glad|happy days
     """,
     Tag.POLITE: """
         please|pls|plz|plox|kindly|thanks|thank you|thx|ty|tysm|thankyou|cheers|many thanks|thanks a lot
         |thanks all|thanks everyone|thank you all|thank you so much|thanks so much|tia|thanks again
-        |cool thanks
+        |cool thanks|ta|pretty please|please please
     """,
     Tag.ADDRESS: """
         hi|hello|hey|yo|hey there|hi there|hello there|good morning|good evening|morning all|dear|bot
         |gm|omw|pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
-        |gn|good night|guys|everyone
+        |gn|good night|guys|everyone|hiya|heya|howdy|hallo|hola|greetings|moin|good afternoon|good day
     """,
     Tag.MISTAKE: """
         oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
         |by mistake|mistake|didn't mean to|did not mean to|mistyped|misclick|misclicked|never mind
-        |nevermind|nvm|sorry|accident|accidentally|forgot|forgot to|scratch that|disregard|oh no|oh shit|shit|fuck|argh
+        |nevermind|nvm|sorry|accident|accidentally|forgot|forgot to|scratch that|disregard|oh no|oh shit|shit
+        |fuck|argh
         |typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another|meant the other
     """,
     Tag.BULK: """
@@ -123,7 +132,8 @@ CONTENT: dict[Tag, str] = {
         |padding|label|labels|prompt|response|responses|completion|completions|distribution|histogram|histograms
         |eval|evals|norms|gradients|logits|targets|dtype|dtypes|dims|dimensions|lengths|length|sizes|json|jsonl
         |parquet|safetensors|metadata|layers|layer|embeddings|dashboard|wandb|tensorboard|node|nodes|network
-        |driver|drivers|cluster|bucket|storage|mount|nfs|cuda|nccl|kernel|container|environment|quota|ram|cpu
+        |space|room|headroom|driver|drivers|cluster|bucket|storage|mount|nfs|cuda|nccl|kernel|container
+        |environment|quota|ram|cpu
         |power|engine|cache|directory|folder|path|base model|learning curve
     """,
     Tag.PART: "some|several|most|mostly|many|few|couple",

@@ -9,13 +9,19 @@ POLARITY: dict[Tag, str] = {
         |will not|shouldn't|shouldnt|should not|mustn't|must not|isn't|isnt|aren't|arent|wasn't|doesn't
         |doesnt|didn't|didnt|haven't|havent|hasn't|hasnt|wouldn't|wouldnt|couldn't|couldnt|ain't|aint
         |nobody|no one|noone|nothing|none of|neither of|nowhere|hardly|barely|stop asking|refuse|refrain
-        |far from|anything but|nowhere near|avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't
+        |far from|anything but|nowhere near|under no circumstances|under no circumstance|under no condition
+        |under no conditions|on no account|in no case|by no means|at no point|in no way|at no time
+        |avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't
     """,
     Tag.WITHOUT: "without|w/o|w o|instead|instead of|rather than|except|minus|unlike",
     Tag.BOUND: """
         no problem|no problems|no prob|np|no worries|no issues|no issue|no objections|no objection
         |no complaints|no errors|no error|no concerns|no doubt|nothing wrong|nothing weird
-        |nothing unusual|nothing suspicious|nothing odd|nothing strange|no nans|no nan|no need to wait
+        |nothing unusual|nothing to add|nothing against it|nothing speaks against it|nothing speaks against that
+        |nothing to complain about|nothing to worry about|nothing to report|nothing stood out|nothing stands out
+        |nothing in the way|nothing stands in the way|nothing out of the ordinary|no remarks|no comments|no notes
+        |no questions|no further questions|no reservations|no red flags|no doubts|no anomalies|no outliers
+        |nothing suspicious|nothing odd|nothing strange|no nans|no nan|no need to wait
         |no reason to wait|no warnings|no surprises|no blockers|not bad
     """,
 }

@@ -6,6 +6,8 @@ ORDERS: dict[Tag, str] = {
     Tag.PROCEED: """
         continue|proceed|go|go ahead|go on|go forward|goahead|carry on|move on|move ahead|move forward
         |move to|move over to|press on|approve|approved|advance|go for it|do it|next stage|next step|on to|onto
+        |let's go on|lets go on|let us go on|let's go ahead|lets go ahead|let us go ahead|let's go forward
+        |lets go forward
     """,
     Tag.YES: "yes|yep|yup|yeah|yes please|affirmative",
     Tag.LGTM: "lgtm|looks good to me",

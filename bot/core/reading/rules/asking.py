@@ -20,11 +20,15 @@ _ABOUT = (
 _SHOWS = (Tag.SHOW, Tag.WH, Tag.AUX)
 _WH_WORDS = ("who ", "what ", "how ", "why ", "when ", "where ", "which ")
 _HOW = frozenset({"how is", "how's", "hows", "how are", "how does"})
-_WHEN = frozenset({"when will", "when is", "when's", "when does", "any idea when", "any clue when", "do you know when",
-                   "you know when", "wonder when"})  # fmt: skip
+_WHEN = frozenset(
+    {"when will", "when is", "when's", "whens", "when does", "any idea when", "any clue when", "do you know when",
+     "you know when", "wonder when"}
+)  # fmt: skip
 _ENDS = frozenset({"end", "ends", "finish", "finishes", "completes", "stops"})
 _SAMPLES = frozenset({"samples", "examples", "outputs", "generations", "answers"})
 _WELL = (Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL, Tag.BULK, Tag.BOTH, Tag.ARTICLE, Tag.POLITE)
+_OF_OTHERS = frozenset({"approved", "approves", "agrees", "agreed", "wants", "confirmed", "allowed", "wanted"})
+_TOLD_TO = frozenset({"look", "tell", "ask", "say", "write", "type", "quote", "reply", "message", "text"})
 _FREE_WORDS = 5  # a bare view word counts in a message of up to so many words
 
 
@@ -48,8 +52,11 @@ def nothing_said(moment: Moment) -> Answer:
 
 def to_somebody_else(moment: Moment) -> Answer:
     """It opens with the mention of a person, and the bot is not mentioned before."""
-    first = next((item for item in moment.message.whole.items if not item.has(Tag.MARK, Tag.POLITE, Tag.ADDRESS)), None)
-    if first is None or not first.has(Tag.PERSON) or moment.message.find(Tag.HOLD):
+    said = [item for item in moment.message.whole.items if not item.has(Tag.MARK, Tag.POLITE, Tag.ADDRESS)]
+    if not said or not said[0].has(Tag.PERSON) or moment.message.find(Tag.HOLD):
+        return None
+    tells = len(said) > 1 and (said[1].has(Tag.REPORT, Tag.REVIEW) or said[1].text in _OF_OTHERS)
+    if tells and said[1].text not in _TOLD_TO and not moment.message.asked:  # "@anna says we can continue"
         return None
     return ignore("to_somebody_else")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.core.reading.acts import BARE_TAGS
 from bot.core.reading.context import Phase, Place
 from bot.core.reading.intent import Intent, Kind
-from bot.core.reading.rules import asking, bench, stay, stray, values
+from bot.core.reading.rules import asking, bench, leaning, stay, stray, values
 from bot.core.reading.rules.moment import Answer, Moment, Rule, ask, hold, ignore
 from bot.core.reading.rules.nearly import nearly_an_order
 from bot.core.reading.rules.times import timing
@@ -267,6 +267,7 @@ RULES: tuple[Rule, ...] = (
     skips_a_stage,
     stay.safe_line_wins,
     stay.for_and_against,
+    leaning.asked_to_wait,
     stay.told_to_stay,
     stay.stop_or_later,
     stay.cancel_at_gate,
@@ -288,6 +289,8 @@ RULES: tuple[Rule, ...] = (
     may_answer_others,
     pass_the_gate,
     values.set_a_value,
+    leaning.in_favour,
+    leaning.approval_with_a_condition,
     asking.view_or_metric,
     remark,
     one_or_two_letters,

@@ -85,12 +85,12 @@ def told_to_stay(moment: Moment) -> Answer:
     return hold(moment) if plain else None
 
 
-_LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
+LEADING = (Tag.POLITE, Tag.ADDRESS, Tag.FILLER, Tag.BOT, Tag.AND, Tag.GLUE, Tag.FILL, Tag.PERMIT, Tag.BUT, Tag.RUN)
 
 
 def _leads(clause: Clause) -> bool:
     """Whether a clause opens with the word that holds."""
-    first = next((item for item in clause.items if not item.has(*_LEADING) and item.text not in PUTTING), None)
+    first = next((item for item in clause.items if not item.has(*LEADING) and item.text not in PUTTING), None)
     return first is not None and first.has(Tag.HOLD, Tag.STOP, Tag.NOT, Tag.NO)
 
 

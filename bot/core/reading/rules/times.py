@@ -14,6 +14,7 @@ from bot.core.reading.tags import Tag
 _UNITS = {"s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "m": 60, "min": 60, "mins": 60, "minute": 60,
           "minutes": 60, "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400,
           "days": 86400, "an hour": 3600, "half an hour": 1800}  # fmt: skip
+_WHOLE = frozenset({"an hour", "half an hour"})
 _COUNTED = {"sample": "samples", "samples": "samples", "epoch": "epochs", "epochs": "epochs", "step": "steps",
             "steps": "steps", "tokens": "tokens"}  # fmt: skip
 
@@ -23,7 +24,7 @@ def delay_s(items: Sequence[Item]) -> int | None:
     for at, item in enumerate(items):
         if not item.has(Tag.IN, Tag.CONDITION) or at + 1 >= len(items):
             continue
-        if items[at + 1].text in _UNITS:
+        if items[at + 1].text in _WHOLE:
             return _UNITS[items[at + 1].text]
         digits = items[at + 1].text.rstrip("abcdefghijklmnopqrstuvwxyz")
         unit = items[at + 1].text[len(digits) :] or (items[at + 2].text if at + 2 < len(items) else "")
@@ -43,12 +44,20 @@ def condition(moment: Moment) -> dict[str, Any] | None:
             continue
         number = parse_number(item.text.rstrip("%"))
         unit = "percent" if item.text.endswith("%") else _COUNTED.get(after.text if after else "")
+        if unit is None and number is not None and _reaches(moment, item, number):
+            unit = "samples"
         if number is not None and unit and not _of_something_else(items, item):
             return {unit: number}
     if moment.message.named(Tag.DONE):
         stage = next((claim.stage for claim in moment.message.claims if claim.stage), moment.run.stage)
         return {"stage": stage, "status": "done"}
     return None
+
+
+def _reaches(moment: Moment, figure: Item, number: int | float) -> bool:
+    """ "continue at 9k" while samples are counted: a figure that is no time of day, within what is to be reached."""
+    total = moment.run.total
+    return figure.text[-1] in "km" and total is not None and moment.run.alive and 0 < number <= total
 
 
 def _of_something_else(items: Sequence[Item], figure: Item) -> bool:
