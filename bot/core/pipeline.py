@@ -173,6 +173,10 @@ class Pipeline:
         until = next((k for k, stage in enumerate(rest) if stage.gate), len(rest))
         return (self.stages[i], *rest[:until])
 
+    def leads_to(self, before: str, id_: str) -> bool:
+        """Whether passing the gate before `before` leads to the stage `id_`."""
+        return id_ in [stage.id for stage in self.led_to(before)]
+
 
 def suites_of(stage: StageSpec) -> Param | None:
     """The setting that names what a benchmark is run on, where chat may choose it."""

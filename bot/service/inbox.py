@@ -41,10 +41,11 @@ class Inbox:
         for event_id, body in pending:
             event = InboundEvent(**body)
             keys = self._keys.get(event_id)
-            if keys is None and self._orders.is_early(event):
+            if keys is None and (opening := self._orders.opening(event)):
+                taken |= opening  # whatever follows it and is known to be of that run waits as well
                 continue
             if keys is None:
-                keys = self._keys[event_id] = self._orders.runs_of(event_id, event)
+                keys = self._keys[event_id] = self._runs_of(event_id, event)
             free = taken.isdisjoint(keys)
             taken |= keys
             with self._lock:
@@ -53,6 +54,14 @@ class Inbox:
                     self._running.add(event_id)
             if free and due:
                 self._crew.submit(self._handle, event_id, event)
+
+    def _runs_of(self, event_id: int, event: InboundEvent) -> frozenset[str]:
+        """One that cannot be read belongs to no run: its own handling fails, and no other's."""
+        try:
+            return self._orders.runs_of(event_id, event)
+        except Exception:
+            log.exception("event %s", event.claim_key)
+            return frozenset({f"event {event_id}"})
 
     def _handle(self, event_id: int, event: InboundEvent) -> None:
         try:

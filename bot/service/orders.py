@@ -50,14 +50,18 @@ class Orders:
         named = {run for i in intents for run in (i.run if isinstance(i.run, tuple) else (i.run,)) if run}
         return frozenset(named) or alone
 
-    def is_early(self, event: InboundEvent) -> bool:
-        """Whether it may belong to a thread that the chat has opened just now, so that its ts is not known here yet."""
+    def opening(self, event: InboundEvent) -> frozenset[str]:
+        """The runs whose threads the chat has opened just now, so that their ts is not known here yet, and to which
+        the event may belong.
+        """
         desk = self._desk
         fresh = event.thread_ts and desk.clock.now() - event.at < _OPENING
         if event.kind == "click" or not fresh or thread_of(desk, event) is not None:
-            return False
-        opening = [s for s in desk.store.pending_effects() if isinstance(s.effect, Post) and s.effect.parent]
-        return any(stored.begun and desk.store.run(stored.run).channel == event.channel for stored in opening)
+            return frozenset()
+        pending = desk.store.pending_effects()
+        begun = {s.run for s in pending if s.begun and isinstance(s.effect, Post) and s.effect.parent}
+        here = {run.id for run in desk.store.all_runs() if run.channel == event.channel} if begun else set()
+        return frozenset(begun & here)
 
     def handle(self, event_id: int, event: InboundEvent) -> None:
         """Read, check, act, answer; in the end the event is marked as handled."""

@@ -13,10 +13,13 @@ _PASSING = (events.Advance, events.Arm, events.Bench, events.Override, events.Ex
 
 def gate_rules(order: events.Ordered, run: Run, pipeline: Pipeline) -> GateSpec | None:
     """The rules of the gate that this order passes, or changes what is behind it. None for all other orders."""
+    if isinstance(order, events.Retry) and order.set:
+        return pipeline.stage(run.at).gate
     if not isinstance(order, _PASSING):
         return None
-    if isinstance(order, events.Bench):
-        return pipeline.measuring.gate if pipeline.measuring else None
+    spec = pipeline.measuring if isinstance(order, events.Bench) else None
+    if spec is not None and not (run.gate is not None and pipeline.leads_to(run.gate.before, spec.id)):
+        return spec.gate
     try:
         return next_gate(run, pipeline).gate
     except WrongState:

@@ -46,16 +46,17 @@ def expect(bench: Path, draft: Path, num_prompts: int, min_speedup: float) -> Ex
         )
     chosen = list(sent)[:num_prompts]
     concurrency = min(settings["concurrency"])
-    measured = acceptance_of(
-        [r for r in select(records, DRAFTED, concurrency=concurrency) if r.prompt in set(chosen)], settings["steps"]
-    )
+    answers = [r for r in select(records, DRAFTED, concurrency=concurrency) if r.prompt in set(chosen)]
+    measured = measure_acceptance(answers, settings["steps"])
+    if measured is None:
+        raise DataError(f"{bench} drafted nothing on its first {len(chosen)} prompts", "nothing can be expected of it")
     return Expected(
         prompts=[Prompt(id=name, input_ids=sent[name]) for name in chosen],
         max_new_tokens=int(settings["max_new_tokens"]),
         algorithm=str(settings["algorithm"]),
         steps=int(settings["steps"]),
         topk=int(settings["topk"]),
-        acceptance=measured,
+        acceptance=measured.per_step,
         draft_digest=digest,
     )
 

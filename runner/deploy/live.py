@@ -48,16 +48,16 @@ def look(url: str) -> Seen | None:
 def restart(command: str, url: str, restart_timeout_s: float, ready_timeout_s: float, log: Path, tell: Tell) -> None:
     """Run the command and wait for a process that started after it; with `ready_timeout_s` 0 only run it.
 
-    That it is another process is known by its own account of its start, or by its having been silent in between.
-    Raises ServerError, with the command's last words.
+    That it is another process is known by its own account of its start; only where there is none, by its having been
+    silent in between: a busy process may be silent, too. Raises ServerError, with the command's last words.
     """
-    before = look(url)
-    with _Silence(url) as silence:
+    before, was_healthy = look(url), is_healthy(url)
+    with _Silence(url, heard=before is None and not was_healthy) as silence:
         _run(command, restart_timeout_s, log, tell)
         until_s = time.monotonic() + ready_timeout_s
         while time.monotonic() < until_s:
             now = look(url)
-            if now is not None and (before is None or silence.heard or now.start != before.start):
+            if now is not None and _is_another(now, before, silence.heard):
                 return
             tell("waiting for the serving process")
             time.sleep(_LOOK_S)
@@ -65,6 +65,12 @@ def restart(command: str, url: str, restart_timeout_s: float, ready_timeout_s: f
         return
     what = "does not answer" if look(url) is None else "is still the former one"
     raise ServerError(f"{what} {ready_timeout_s:g} s after `{command}`: the process at {url}", f"what it said: {log}")
+
+
+def _is_another(now: Seen, before: Seen | None, was_silent: bool) -> bool:
+    if before is None or before.start is None or now.start is None:
+        return was_silent
+    return bool(now.start != before.start)
 
 
 def _run(command: str, timeout_s: float, log: Path, tell: Tell) -> None:
@@ -96,8 +102,8 @@ def _run(command: str, timeout_s: float, log: Path, tell: Tell) -> None:
 class _Silence:
     """Watches from its beginning whether the process ever fails to answer."""
 
-    def __init__(self, url: str) -> None:
-        self.heard = False
+    def __init__(self, url: str, heard: bool) -> None:
+        self.heard = heard
         self._url, self._stop = url, threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 

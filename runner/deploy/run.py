@@ -1,7 +1,7 @@
 """One deployment, in order; whatever fails behind the switch is taken back."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ from runner.bench.records import Record, RecordFile
 from runner.deploy import live, release
 from runner.deploy.expected import Expected, acceptance_of, expect
 from runner.deploy.options import DeployOptions
-from runner.protocol.errors import Interrupted, ServerError, StageError
+from runner.protocol.errors import DiskFull, Interrupted, ServerError, StageError
 from runner.protocol.files import read_json, write_json
 from runner.protocol.status import Progress
 from runner.stage import status, write_result
 
-JOURNAL = "switch.json"
+JOURNAL = ".deploy.json"
 
 
 def run(options: DeployOptions) -> dict[str, Any]:
@@ -38,19 +38,25 @@ def run(options: DeployOptions) -> dict[str, Any]:
 
 @dataclass
 class _Switch:
-    """From the former drafter to the new one, and back. What stood there is written down before the link moves."""
+    """From the former drafter to the new one, and back.
+
+    What stood there is written down before the link moves, in the serving folder: a repeat, or the deployment of
+    another drafter, goes back to what was proven and not to what was being tried when an earlier one was killed.
+    """
 
     options: DeployOptions
     name: str
     before: str | None = field(init=False)
 
     def __post_init__(self) -> None:
-        journal = self.options.out / JOURNAL
         self.before = release.served(self.options.serving)
-        if journal.is_file() and (noted := read_json(str(journal)))["name"] == self.name:
-            self.before = noted["before"]  # an earlier attempt may have moved the link already
-        else:
-            write_json(str(journal), {"name": self.name, "before": self.before})
+        if self.journal.is_file() and (noted := read_json(str(self.journal)))["name"] == self.before:
+            self.before = noted["before"]  # an earlier attempt has moved the link, and did not come to its end
+        write_json(str(self.journal), {"name": self.name, "before": self.before})
+
+    @property
+    def journal(self) -> Path:
+        return self.options.serving / JOURNAL
 
     def forward(self) -> None:
         """Serve the new drafter."""
@@ -62,26 +68,30 @@ class _Switch:
         """Raises what went wrong, with what is served now."""
         try:
             yield
-        except StageError as error:
-            stopped = isinstance(error, Interrupted)
-            said = f"{error.message}\n{self._back(wait=not stopped)}"
-            raise (Interrupted if stopped else ServerError)(said, error.hint) from error
+        except Exception as error:
+            stopped, told = isinstance(error, Interrupted), isinstance(error, StageError)
+            said = f"{error if told else repr(error)}\n{self._back(wait=not stopped)}"
+            raise (Interrupted if stopped else ServerError)(said, getattr(error, "hint", None)) from error
 
     def _back(self, wait: bool) -> str:
         """Serve the former drafter again; says how that went. Without `wait` nobody sees the restart through."""
         if self.before in (None, self.name) or not release.is_there(self.options.serving, str(self.before)):
             return f"There is no former drafter to go back to: {self.name} stays in service as it is; look at it now."
-        release.switch(self.options.serving, str(self.before))
-        (self.options.out / JOURNAL).unlink(missing_ok=True)
         try:
+            release.switch(self.options.serving, str(self.before))
+            self.journal.unlink(missing_ok=True)
             self._restart(self.options.ready_timeout_s if wait else 0.0)
-        except StageError as error:
-            return f"THE FORMER DRAFTER {self.before} IS NOT SERVED EITHER, look at it now: {error.message}"
+        except Exception as error:
+            return f"THE FORMER DRAFTER {self.before} IS NOT SERVED EITHER, look at it now: {error}"
         return f"Taken back: {self.before} is {'served again' if wait else 'being started again'}."
 
     def _restart(self, ready_timeout_s: float) -> None:
         options = self.options
-        tell = lambda text: status().update("running", message=text)  # noqa: E731
+
+        def tell(text: str) -> None:
+            with suppress(OSError, DiskFull):  # a full disk must not end a restart half-way
+                status().update("running", message=text)
+
         log = options.out / "restart.log"
         live.restart(options.restart, options.url, options.restart_timeout_s, ready_timeout_s, log, tell)
 
@@ -135,5 +145,6 @@ def _finish(
         "in_words": f"Served: acceptance {found:.2f}, benchmarked {expected.acceptance:.2f} on the same prompts.",
     }
     write_result(options.out, "deploy", **result)
+    switch.journal.unlink(missing_ok=True)
     status().update("done", message=str(result["in_words"]), force=True)
     return result

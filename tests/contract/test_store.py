@@ -200,3 +200,19 @@ def test_whoever_has_a_long_name_is_not_taken_for_another(store: Store, story: S
     assert [entry["who"] for entry in store.orders()] == [long + "a", long + "b"]
     assert _faults(store) == (2, "")
     assert len([e for e in store.pending_effects() if e.effect.key.startswith(long)]) == 2
+
+
+def test_an_effect_that_does_not_load_leaves_the_others(
+    store: Store, story: Story, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.add_effects("r1", [Post(key=name, card=say(name)) for name in ("odd", "strange", "fine")], NOW)
+    with store._write() as connection:
+        connection.exec_driver_sql("update effects set body = '{}' where key = 'odd'")
+        connection.exec_driver_sql("update effects set kind = 'Sing' where key = 'strange'")
+    for _ in range(2):
+        assert {"odd", "strange"}.isdisjoint(s.effect.key for s in store.pending_effects())
+        assert "fine" in [s.effect.key for s in store.due_effects(NOW)]
+    assert [r.getMessage().partition(" of ")[0] for r in caplog.records] == [
+        "effect odd",
+        "effect strange",
+    ]  # said once

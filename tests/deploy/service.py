@@ -15,14 +15,15 @@ DOWN_S = 0.3
 class Service:
     """Serves what `current` points at when it starts. `accepts`: drafts accepted a verify step, by release name.
 
-    `manager` is what a restart does: "works", "fails", "hangs", "ignores" (returns 0 and does nothing) or "dies"
-    (the process does not come back). A context manager.
+    `manager` is what a restart does: "works", "fails", "hangs", "ignores" (returns 0 and does nothing), "stutters"
+    (the same, and the process does not answer for a moment) or "dies" (the process does not come back). `mute`: so
+    many questions about the process get no answer. A context manager.
     """
 
     def __init__(self, serving: Path, accepts: dict[str, int]) -> None:
         self.serving, self.accepts = serving, accepts
         self.manager = "works"
-        self.steps, self.restarts, self.asked = 3, 0, 0
+        self.steps, self.restarts, self.asked, self.mute = 3, 0, 0, 0
         self.loaded = self._link()
         self.up_at_s = 0.0
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -53,6 +54,8 @@ class Service:
             self.restarts += 1
             self.loaded = self._link()
             self.up_at_s = time.monotonic() + (DOWN_S if self.manager == "works" else 1e9)
+        if self.manager == "stutters":
+            self.up_at_s = time.monotonic() + DOWN_S
         return True
 
     @property
@@ -98,6 +101,9 @@ class Service:
                     self._answer(200 if service.restart() else 500, {})
                 elif not service.is_up:
                     self._answer(503, {})
+                elif self.path == "/server_info" and service.mute:
+                    service.mute -= 1
+                    self._answer(500, {})
                 else:
                     self._answer(200, service.info() if self.path == "/server_info" else {})
 

@@ -150,6 +150,14 @@ def test_a_drafter_that_made_serving_slower_is_refused_by_default(floor: Floor) 
     assert "acceptance length of 1.90" in str(refused.value.hint) and floor.service.restarts == 0
 
 
+def test_a_benchmark_that_drafted_nothing_promises_nothing(floor: Floor) -> None:
+    (floor.benches["second"] / files.RECORDS).write_text(json.dumps(asdict(record("baseline", "p1", [1]))) + "\n")
+    floor.service.accepts[floor.names["second"]] = 0
+    with pytest.raises(DataError, match="drafted nothing"):
+        run(floor.options())
+    assert floor.service.restarts == 0
+
+
 def test_acceptance_that_falls_short_in_service_is_taken_back(floor: Floor) -> None:
     floor.service.accepts[floor.names["second"]] = 1  # 2.0 instead of 3.0
     with pytest.raises(ServerError, match=r"2\.000, the benchmark had 3\.000") as failed:
@@ -179,6 +187,23 @@ def test_a_restart_that_changes_nothing_is_noticed(floor: Floor) -> None:
     with pytest.raises(ServerError, match="is still the former one"):
         run(floor.options(ready_timeout_s=0.6))
     assert release.served(floor.serving) == floor.names["first"] and floor.service.asked == 0
+
+
+@pytest.mark.parametrize(("manager", "mute"), [("stutters", 0), ("ignores", 1)])
+def test_a_former_process_is_not_taken_for_a_new_one(floor: Floor, manager: str, mute: int) -> None:
+    floor.service.manager, floor.service.mute = manager, mute
+    floor.service.accepts[floor.names["first"]] = 2  # its answers would not give it away
+    with pytest.raises(ServerError, match="is still the former one"):
+        run(floor.options(ready_timeout_s=1.5))
+    assert release.served(floor.serving) == floor.names["first"] and floor.service.asked == 0
+
+
+def test_any_failure_behind_the_switch_takes_it_back(floor: Floor) -> None:
+    options = floor.options()
+    (options.out / "restart.log").mkdir(parents=True)
+    with pytest.raises(ServerError, match=r"IsADirectoryError(.|\n)*IS NOT SERVED EITHER"):
+        run(options)
+    assert release.served(floor.serving) == floor.service.loaded == floor.names["first"]
 
 
 def test_a_process_that_does_not_come_back_and_one_whose_restart_hangs(floor: Floor) -> None:
@@ -243,6 +268,43 @@ def test_killed_behind_the_switch_it_goes_on_and_still_knows_what_to_go_back_to(
         run(floor.options())
     floor.service.accepts[floor.names["second"]] = 2
     assert run(floor.options())["former"] == floor.names["first"]
+
+
+def test_another_attempt_has_a_folder_of_its_own_and_still_goes_back_to_what_was_proven(floor: Floor) -> None:
+    floor.service.manager = "hangs"
+    process = started(floor, floor.options(out=floor.root / "deploy" / "1"))
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    floor.service.manager = "works"
+    floor.service.accepts[floor.names["second"]] = 0
+    with pytest.raises(ServerError, match=f"Taken back: {floor.names['first']}"):
+        run(floor.options(out=floor.root / "deploy" / "2"))
+    assert release.served(floor.serving) == floor.service.loaded == floor.names["first"]
+
+
+def test_what_was_killed_before_it_was_proven_is_nothing_to_go_back_to(floor: Floor) -> None:
+    floor.service.manager = "hangs"
+    process = started(floor, floor.options())
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    floor.service.manager = "works"
+    third = made_draft(floor.root / "third", b"third")
+    floor.service.accepts[release.release_name(third)] = 0
+    with pytest.raises(ServerError, match=f"Taken back: {floor.names['first']}"):
+        run(floor.options(draft=third, bench=made_bench(floor.root / "bench3", third, 2), out=floor.root / "out-third"))
+    assert release.served(floor.serving) == floor.service.loaded == floor.names["first"]
+
+
+def test_what_was_proven_since_is_what_a_repeat_goes_back_to(floor: Floor) -> None:
+    run(floor.options())
+    third = made_draft(floor.root / "third", b"third")
+    name = release.release_name(third)
+    floor.service.accepts[name] = 2
+    run(floor.options(draft=third, bench=made_bench(floor.root / "bench3", third, 2), out=floor.root / "out-third"))
+    floor.service.accepts[floor.names["second"]] = 0
+    with pytest.raises(ServerError, match=f"Taken back: {name}"):
+        run(floor.options())
+    assert release.served(floor.serving) == floor.service.loaded == name
 
 
 def test_sigterm_behind_the_switch_takes_it_back(floor: Floor) -> None:

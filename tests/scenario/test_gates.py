@@ -97,6 +97,31 @@ def test_a_gate_for_admins_alone(make: Make) -> None:
     assert room.tell("continue", BEN).startswith("done: advance")
 
 
+def test_a_benchmark_that_the_gate_leads_to_is_for_whoever_may_pass_that_gate(make: Make) -> None:
+    given = pipeline(vocab=GateSpec(people=(BEN,), roles=("operator",)))
+    stages = tuple(replace(s, gate=None) if s.measures else s for s in given.stages)
+    room = make(replace(given, stages=stages), roles={"operators": [ADA, BEN]})
+    room.start()
+    room.to_gate()
+    assert room.tell("bench it", ADA) == "refused: bench not allowed"
+    assert room.run().phase is Phase.WAITING
+    assert room.tell("bench it", BEN).startswith("done: bench")
+
+
+def test_a_failed_stage_is_started_with_other_values_by_whoever_its_gate_asks_for(make: Make) -> None:
+    room = make(pipeline(synth=GateSpec(needed=2, people=(ADA, BEN), roles=("operator",))))
+    room.start()
+    room.tell("go", ADA)
+    room.tell("go", BEN)
+    room.work("r1-synth-1", rc=1)
+    room.shown("r1-synth-1/failed")
+    assert room.tell("retry with max samples 12", VERA) == "refused: retry not allowed"
+    room.tell("retry with max samples 12", ADA)
+    assert room.run().phase is Phase.WAITING, "nobody else has seen the new value"
+    room.tell("go", BEN)
+    room.until(lambda: "r1-synth-2" in room.box.works() or None, "both have passed it as it is")
+
+
 def test_two_different_people_where_the_gate_asks_for_two(make: Make) -> None:
     room = make(pipeline(vocab=GateSpec(needed=2)))
     room.start()

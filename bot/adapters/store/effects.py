@@ -1,9 +1,12 @@
 """Effects: what is still to be carried out, and what was."""
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from bot.adapters.store import writing
 from bot.adapters.store.codec import load_effect, text
@@ -13,9 +16,15 @@ from bot.core.cards import Card
 from bot.core.effects import Effect, Post, Whisper
 from bot.core.stored import StoredEffect
 
+log = logging.getLogger(__name__)
+
 
 class EffectRows(Rows):
     """Effects in the order they were wanted."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._unread: set[int] = set()  # those that do not load
 
     def add_effects(self, run_id: str, wanted: Sequence[Effect], at: datetime) -> None:
         """Effects that come of no step. One whose key is known already is left out."""
@@ -27,20 +36,27 @@ class EffectRows(Rows):
         return [stored for stored in self.pending_effects() if stored.not_before <= now]
 
     def pending_effects(self) -> list[StoredEffect]:
-        """Effects that are not done, due or not, oldest first."""
+        """Effects that are not done, due or not, oldest first. One that does not load is set aside and logged."""
         query = sa.select(effects).where(effects.c.done_at.is_(None)).order_by(effects.c.id)
         with self._read() as connection:
-            return [
-                StoredEffect(
-                    id=row.id,
-                    run=row.run,
-                    effect=load_effect(row.kind, row.body),
-                    begun=row.begun_at is not None,
-                    tries=row.tries,
-                    not_before=datetime.fromisoformat(row.not_before),
-                )
-                for row in connection.execute(query)
-            ]
+            found = [self._load(row) for row in connection.execute(query)]
+        return [stored for stored in found if stored is not None]
+
+    def _load(self, row: Any) -> StoredEffect | None:
+        try:
+            return StoredEffect(
+                id=row.id,
+                run=row.run,
+                effect=load_effect(row.kind, row.body),
+                begun=row.begun_at is not None,
+                tries=row.tries,
+                not_before=datetime.fromisoformat(row.not_before),
+            )
+        except (ValueError, KeyError) as error:
+            if row.id not in self._unread:
+                log.error("effect %s of %s is set aside, it does not load: %.500r", row.key, row.run, error)
+            self._unread.add(row.id)
+            return None
 
     def begin_effect(self, effect_id: int, at: datetime) -> None:
         """From here on it may have happened. Raises Conflict when it was begun, done or withdrawn."""

@@ -12,7 +12,7 @@ from bot.core.errors import WrongState
 from bot.core.logtext import newest_lines
 from bot.core.machine import watching
 from bot.core.machine.flow import Moved, begin, look, proven
-from bot.core.machine.orders import checkable, start_gated
+from bot.core.machine.orders import checkable, counted, start_gated
 from bot.core.masking import mask
 from bot.core.model import Armed, Phase, Run
 from bot.core.pipeline import Pipeline
@@ -238,11 +238,12 @@ def _proven(run: Run, stage_id: str, event: events.Seen, pipeline: Pipeline) -> 
         text = (
             f"{words.person(armed.by)} wanted to go on at {short}. That was not reached, so nothing starts by itself."
         )
-        return run, (*effects, Post(key=f"{run.id}/not-reached/{run.version + 1}", card=say(text)))
+        mark = reaction(armed, latest, REFUSED) if latest else ()
+        return run, (*effects, Post(key=f"{run.id}/not-reached/{run.version + 1}", card=say(text)), *mark)
     gate = replace(opened, passed_by=((armed.by, armed.at.isoformat()),))
     run = replace(run, gate=gate)
     if len(gate.passed_by) < gate.needed:
-        return run, effects
+        return run, (*effects, counted(run, gate, pipeline), *mark)
     run, more = start_gated(run, armed.by, event.undo_s, event, pipeline)
     return run, (*effects, *more, *mark)
 

@@ -11,7 +11,7 @@ from bot.core.effects import Edit, Effect, Kill, Post, Withdraw
 from bot.core.errors import WrongState
 from bot.core.machine.extension import EXTENDED, extended_stages, extension
 from bot.core.machine.flow import Moved, gate_key, look, needed_for, next_gate, open_gate, proven, start
-from bot.core.model import Armed, Phase, Question, Run
+from bot.core.model import Armed, Gate, Phase, Question, Run
 from bot.core.pipeline import Pipeline, StageSpec, Value
 from bot.core.summary import words
 from bot.core.summary.armed import armed_rule
@@ -36,17 +36,19 @@ def advance(run: Run, order: events.Advance, pipeline: Pipeline) -> Moved:
     )
     run = replace(run, gate=gate, phase=Phase.WAITING)
     if len(gate.passed_by) < gate.needed:
-        key = gate_key(run, gate)
         text = f"{words.person(order.by)} passes this gate. {quorum(gate)}"
-        card = gate_card(run, pipeline, gate)
-        return run, (
-            Post(key=f"{key}/passed/{run.version + 1}", card=say(text)),
-            Edit(key=f"{key}/card/{run.version + 1}", post=key, card=card),
-        )
+        told = Post(key=f"{gate_key(run, gate)}/passed/{run.version + 1}", card=say(text))
+        return run, (told, counted(run, gate, pipeline))
     if gate.after is not None and checkable(pipeline.stage(gate.after)) and run.stage(gate.after).state == "proven":
         run = replace(run, armed=Armed(by=order.by, at=order.at, stage=gate.after, said=order.said))
         return look(run, gate.after, "check", order.by, order.at, pipeline)
     return start_gated(run, order.by, order.undo_s, order, pipeline)
+
+
+def counted(run: Run, gate: Gate, pipeline: Pipeline) -> Edit:
+    """The gate's card with those who have passed it."""
+    key = gate_key(run, gate)
+    return Edit(key=f"{key}/card/{run.version + 1}", post=key, card=gate_card(run, pipeline, gate))
 
 
 def start_gated(run: Run, by: str, undo_s: float, event: events.Event, pipeline: Pipeline) -> Moved:
@@ -172,8 +174,10 @@ def _override(run: Run, values: dict[str, Value], coming: Iterable[StageSpec]) -
 
 
 def retry(run: Run, order: events.Retry, pipeline: Pipeline) -> Moved:
-    """Launch the stage again on what it left."""
+    """Launch the stage again on what it left. With other values it is not what its gate was passed for."""
     changed = _override(run, order.set, (pipeline.stage(run.at),))
+    if changed.stages != run.stages:
+        return _start_again(changed, run.at, order, pipeline, run)
     return start(changed, run.at, order.by, order.at, order.undo_s, pipeline, before=run)
 
 
@@ -202,7 +206,9 @@ def _start_again(changed: Run, stage_id: str, order: events.Ordered, pipeline: P
     run, effects = open_gate(changed, stage_id, order.at, pipeline)
     if run.gate is None:
         raise WrongState(f"{stage_id} has no gate")
-    return replace(run, gate=replace(run.gate, passed_by=((order.by, order.at.isoformat()),))), effects
+    gate = replace(run.gate, passed_by=((order.by, order.at.isoformat()),))
+    run = replace(run, gate=gate)
+    return run, (*effects, counted(run, gate, pipeline))
 
 
 def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
@@ -218,13 +224,12 @@ def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
 def bench_at_gate(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
     """At the gate before the benchmark, "bench it" is the order that passes it; behind it, one more is made."""
     spec = bench_stage(pipeline)
+    if run.gate is not None and pipeline.leads_to(run.gate.before, spec.id):
+        passing = events.Advance(at=order.at, by=order.by, undo_s=order.undo_s, said=order.said, set=order.set)
+        return advance(run, passing, pipeline)
     if run.benched(pipeline):
         return bench_again(run, order, pipeline)
-    if run.gate is None or spec.id not in [s.id for s in pipeline.led_to(run.gate.before)]:
-        raise WrongState(
-            f"{run.id} is not at its benchmark yet: it waits before {run.gate.before if run.gate else run.at}"
-        )
-    return advance(run, events.Advance(at=order.at, by=order.by, undo_s=order.undo_s, set=order.set), pipeline)
+    raise WrongState(f"{run.id} is not at its benchmark yet: it waits before {run.gate.before if run.gate else run.at}")
 
 
 def bench_stage(pipeline: Pipeline) -> StageSpec:

@@ -17,7 +17,7 @@ LR = Param(name="lr", type="float", default=1e-4, low=1e-6, high=1e-2, chat=True
 STEPS = Param(name="steps", type="int", default=3, low=1, high=8, chat=True)
 
 
-def pipeline(needed: int = 1) -> Pipeline:
+def pipeline(needed: int = 1, bench_needed: int = 1) -> Pipeline:
     def spec(name: str, **more: Any) -> StageSpec:
         return StageSpec(id=name, title=name, verb=name, host="box1", **more)
 
@@ -26,7 +26,7 @@ def pipeline(needed: int = 1) -> Pipeline:
         spec("extract"),
         spec("vocab", gate=GateSpec(needed=needed)),
         spec("train", params=(LR,)),
-        spec("bench", gate=GateSpec(), params=(STEPS,), own_out=True),
+        spec("bench", gate=GateSpec(needed=bench_needed), params=(STEPS,), own_out=True),
     )
     return Pipeline(name="eagle", title="eagle", names=("kimi",), stages=stages)
 
@@ -40,8 +40,8 @@ def evidence(stage: str, ok: bool = True) -> dict[str, Any]:
 class Story:
     """One run and everything that its steps wanted."""
 
-    def __init__(self, needed: int = 1) -> None:
-        self.pipeline = pipeline(needed)
+    def __init__(self, needed: int = 1, bench_needed: int = 1) -> None:
+        self.pipeline = pipeline(needed, bench_needed)
         self.now = START
         self.effects: list[Effect] = []
         self.run, effects = plan_run(
