@@ -60,6 +60,8 @@ def bind(items: list[Item]) -> list[Item]:
             if applies(out, item, after):
                 item = replace(item, tags=tags(item.tags))
         out.append(item)
+    if (size := _spared(out)) and out[-size].text == "leave":  # "start r12, leave r14"
+        out[-size:] = [Item(frozenset({Tag.KEEP}), "leave it alone"), out[-1]]
     return out
 
 
