@@ -28,7 +28,7 @@ _JOINING = frozenset(
 )  # fmt: skip
 _REASON = _THINGS | _JOINING | {
     Tag.SUBJECT, Tag.BAD, Tag.NAN, Tag.GOOD, Tag.DONE, Tag.PAST, Tag.STATE, Tag.NEED, Tag.SET, Tag.SHOW, Tag.WHICH,
-    Tag.REVIEW, Tag.MISTAKE, Tag.RELATIVE, Tag.PRAISE, Tag.MORE, Tag.FILLER,
+    Tag.REVIEW, Tag.MISTAKE, Tag.RELATIVE, Tag.PRAISE, Tag.MORE, Tag.FILLER, Tag.BOUND,
 }  # fmt: skip
 _HEAD = _THINGS | {
     Tag.ARTICLE,
@@ -52,6 +52,8 @@ _TURNED = _FELL | TURNED
 _AGREEING = frozenset(
     {"agrees", "agreed", "agree", "fine with", "happy with", "ok with", "okay with", "satisfied with", "approves"}
 )
+_SOMEBODY = frozenset({"someone", "somebody", "anyone", "anybody", "everyone", "everybody", "people", "you"})
+_IT = frozenset({"it", "this", "that", "all"})
 _SMALLER = frozenset({"loss", "perplexity"})  # the less, the better
 _WAS = frozenset({"was", "were", "had"})
 _FUTURE = frozenset({"will", "it'll", "i'll", "we'll", "he'll", "she'll", "they'll", "you'll", "be"})
@@ -68,7 +70,7 @@ def accounts(clause: Clause, acts: Collection[Act]) -> bool:
     if tags <= END_TAGS:
         return _gives_reason(rest) and not _praises(rest)
     if tags <= AGAIN:
-        return _assesses(rest) or (_gives_reason(rest, any(item.text in _WAS for item in rest)) and _is_past(rest))
+        return _assesses(rest) or (_gives_reason(rest, _is_told(rest)) and _is_past(rest))
     return tags <= GO_TAGS and (_assesses(rest) or _agrees(rest))
 
 
@@ -79,6 +81,15 @@ def _gives_reason(items: Sequence[Item], told: bool = False) -> bool:
     pointing = [at for at, item in enumerate(items) if item.has(Tag.WHICH) and not _describes(items, at)]
     known = all(item.has(Tag.UNKNOWN) or item.tags & _REASON or _is_enough(item) for item in items)
     return about and known and strange <= _STRANGE and not pointing
+
+
+def _is_told(items: Sequence[Item]) -> bool:
+    """ "the vpn was down", "permissions are fixed", "it's back up again": what has changed; nothing that goes on."""
+    if any(item.text in _WAS for item in items):
+        return True
+    open_ended = any(item.has(Tag.TO) or (item.has(Tag.UNKNOWN) and item.text.endswith("ing")) for item in items)
+    changed = any(item.has(Tag.GOOD, Tag.AGAIN, Tag.BOUND) or item.text == "back" for item in items)
+    return changed and not open_ended and any(item.has(Tag.AUX) for item in items)
 
 
 def _is_enough(item: Item) -> bool:
@@ -106,6 +117,7 @@ def _is_past(items: Sequence[Item]) -> bool:
     if any(item.text in _FUTURE or (item.has(Tag.NEED) and item.text != "another") for item in items):
         return False
     said = [item for item in items if not item.has(Tag.POLITE, Tag.ADDRESS, Tag.FILL, Tag.MARK)]
+    said = said[1:] if len(said) > 1 and said[0].text in _SOMEBODY else said  # "someone fix the disk"
     first = said[0] if said else items[0]
     after = said[1] if len(said) > 1 else None
     errand = first.has(Tag.UNKNOWN, Tag.SET, Tag.SHOW, Tag.RELATIVE, Tag.GOOD) and not first.text.endswith("ed")
@@ -121,7 +133,7 @@ def _assesses(items: Sequence[Item]) -> bool:
         return False
     head, tail = items[:at], items[at:]
     strange = sum(item.has(Tag.UNKNOWN) for item in head)
-    things = bool(head) and head[-1].has(*_THINGS)
+    things = bool(head) and (head[-1].has(*_THINGS) or (tail[0].text in _TURNED and head[-1].text in _IT))
     verdict = any(item.tags & _VERDICT or item.text in _READY for item in tail) or (
         tail[0].text in _FELL and any(item.value in _SMALLER for item in head)
     )
@@ -131,7 +143,7 @@ def _assesses(items: Sequence[Item]) -> bool:
         and verdict
         and not doubtful
         and strange <= _ASSESSED
-        and all(item.has(Tag.UNKNOWN) or item.tags & _HEAD for item in head)
+        and all(item.has(Tag.UNKNOWN) or item.tags & _HEAD or item.text in _IT for item in head)
         and all(item.tags & _TAIL or item.text in _TURNED or item.text == "anyway" for item in tail)
     )
 

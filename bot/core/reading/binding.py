@@ -19,6 +19,7 @@ _LEFT_TO = frozenset({"alone", "running", "be", "going", "as is", "as it is", "u
 _SEEING = frozenset({"see", "find", "notice", "spot", "have", "detect", "found", "saw"})
 _GLANCES = frozenset({"look", "look at", "peek", "glance", "look over", "look through"})
 _TAKEN = frozenset({"had", "took", "taken"})
+_HINDERING = frozenset({"full", "busy", "unreachable", "offline", "occupied"})
 _GLAD_TO = frozenset({"good to", "happy to"})
 TURNED = frozenset({"went", "came out", "turned out", "stayed"})
 _DEEDS = frozenset({"work", "job", "stuff", "effort"})
@@ -32,6 +33,11 @@ def bind(items: list[Item]) -> list[Item]:
         if item.has(Tag.BAD, Tag.NAN) and not item.guessed and (size := _denied(out) or _unseen(out)):
             said = [*out[-size:], item]
             out[-size:] = [Item(frozenset({Tag.BOUND}), " ".join(each.text for each in said))]
+            continue
+        if (
+            (item.has(Tag.BAD) or item.text in _HINDERING) and out and out[-1].text == "no longer"
+        ):  # "the disk is no longer full"
+            out[-1] = Item(frozenset({Tag.BOUND}), f"no longer {item.text}")
             continue
         if item.has(Tag.AGAIN) and (size := _repeats(out)):
             said = [*out[-size:], item]
@@ -105,7 +111,7 @@ def _denied(before: Sequence[Item]) -> int:
     """How many words of "no", "nothing looks", "no samples are" stand before what would be bad; 0 for none."""
     for size in range(1, min(len(before), _DENIAL) + 1):
         item = before[-size]
-        if item.text in ("no", "nothing", "zero", "0"):
+        if item.text in ("no", "nothing", "zero", "0", "not a single", "not one"):
             return size
         verb = item.has(Tag.AUX, Tag.REVIEW, Tag.FILL) or item.text in ("seems", "seem")
         if not verb and (size == 1 or not item.has(Tag.NOUN)):
@@ -121,7 +127,8 @@ def _had(before: Sequence[Item], item: Item, after: Item | None) -> bool:
 def _found_clean(before: Sequence[Item], item: Item, after: Item | None) -> bool:
     """ "samples look clean": a verdict, other than "start clean"."""
     said = _last_said(before, Tag.FILL, Tag.BULK, Tag.BOTH)
-    return item.text == "clean" and (said.has(Tag.AUX, Tag.REVIEW) or said.text in TURNED)
+    alone = len(before) == 1 and before[0].has(Tag.BULK, Tag.BOTH)  # "all clean"
+    return item.text == "clean" and (said.has(Tag.AUX, Tag.REVIEW) or said.text in TURNED or alone)
 
 
 def _named_stage(before: Sequence[Item], item: Item, after: Item | None) -> bool:

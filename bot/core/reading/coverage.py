@@ -21,11 +21,16 @@ AFTER = _ORNAMENT | {
 _BEFORE = AFTER | {
     Tag.FILLER, Tag.PRAISE, Tag.ADDRESS, Tag.GOOD, Tag.DONE, Tag.BOUND, Tag.METRIC, Tag.BAD, Tag.NAN,
 }  # fmt: skip
+_AGREEING = _BEFORE - {Tag.BAD, Tag.NAN, Tag.DONE}
 _BESIDE = _BEFORE | {
     Tag.FILL, Tag.NOUN, Tag.REVIEW, Tag.SET, Tag.AUX, Tag.SUBJECT, Tag.NUMBER, Tag.AT, Tag.IN, Tag.ON, Tag.TO,
     Tag.PERSON, Tag.KEEP, Tag.ARTICLE, Tag.MY, Tag.AGAIN,
 }  # fmt: skip
 _BESIDE_VALUE = AFTER | {Tag.FILLER, Tag.ADDRESS, Tag.SET}
+ASSENTS = frozenset(
+    {"by all means", "green light", "good to go", "ready to go", "all systems go", "you have my approval",
+     "you have my ok", "you have my blessing"}
+)  # fmt: skip
 _OBJECTS = frozenset({"run", "job", "jobs", "stage", "step", "pipeline", "process", "gate", "one", "card"})
 _WITH = frozenset({"with", "using", "w", "w/"})
 _LAST = frozenset({"last", "latest", "newest", "recent", "best"})
@@ -54,14 +59,18 @@ def _errand(items: list[Item]) -> bool:
 
 
 def _is(item: Item, tags: frozenset[Tag]) -> bool:
-    return bool(item.tags & tags) or item.value == "emoji"  # what an emoji objects to is said elsewhere
+    return (
+        bool(item.tags & tags) or item.text in ASSENTS or item.value == "emoji"
+    )  # what an emoji objects to is said elsewhere
 
 
 def _order_understood(clause: Clause) -> bool:
     if not clause.acts:
         said = ((at, item) for at, item in enumerate(clause.items) if at not in clause.used)
         return all(_is(item, _BESIDE_VALUE) or item.text in _WITH or _for_its_stage(clause, at) for at, item in said)
-    first = min(act.at for act in clause.acts)
+    bare = [act.at for act in clause.acts if act.tag is Tag.YES]  # "yep all good, go ahead"
+    first = min((act.at for act in clause.acts if act.tag is not Tag.YES), default=max(bare, default=0))
+    agrees = first in bare
     if clause.acts and clause.acts[-1].text in _NEED_OBJECT and clause.acts[-1].at == len(clause.items) - 1:
         return False
     for at, item in enumerate(clause.items):
@@ -69,9 +78,9 @@ def _order_understood(clause: Clause) -> bool:
             if at > first and not _set_or_stage(clause, at):
                 return False
             continue
-        if at < first and not (_is(item, _BEFORE) or _assessed(clause, at) or _leads_in(clause, at)):
+        if at < first and at not in bare and not (_is(item, _BEFORE) or _assessed(clause, at) or _leads_in(clause, at)):
             return False
-        if at >= first and not (_is(item, AFTER | _ORDERS) or _fits(clause, at, item)):
+        if at >= first and not (_is(item, (_AGREEING if agrees else AFTER) | _ORDERS) or _fits(clause, at, item)):
             return False
     return True
 

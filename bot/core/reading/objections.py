@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from bot.core.reading.accounts import AGAIN, accounts
 from bot.core.reading.acts import END_TAGS, GO_TAGS
 from bot.core.reading.clauses import MEDDLING, PUTTING, REASONS, Clause
-from bot.core.reading.coverage import AFTER, understood
+from bot.core.reading.coverage import AFTER, ASSENTS, understood
 from bot.core.reading.items import Item
 from bot.core.reading.message import Message, silent
 from bot.core.reading.tags import Tag
@@ -39,7 +39,7 @@ def _objections(message: Message, part: Message) -> Iterable[tuple[str, bool]]:
     yield "hedge", message.has(Tag.HEDGE) or _doubts(message)
     yield "joke", message.has(Tag.JOKE)
     yield "hype", any(item.has(Tag.HYPE) and item.value != "emoji" for item in message.items)
-    yield "idiom", message.has(Tag.IDIOM, Tag.WITHOUT)
+    yield "idiom", message.has(Tag.WITHOUT) or _figures(message)
     yield "unclear_reference", _has_beside(message, Tag.SAME, Tag.WHICH)
     yield "unclear", message.named(Tag.PERSON)
     yield "unclear", bool(message.find(*GO_TAGS)) and any(_partial(clause, message) for clause in message.clauses)
@@ -76,8 +76,15 @@ def _of_others(clause: Clause, part: Message) -> bool:
     if clause in part.clauses or not clause.addressed():
         return False
     ordered = {act.at for act in clause.acts if act.negated or act.tag is Tag.HOLD}
-    said = [item for at, item in enumerate(clause.items) if at not in ordered and item.text not in PUTTING]
+    puts = PUTTING if ordered else ()  # "keep r14 on hold"; other than "leave r14"
+    said = [item for at, item in enumerate(clause.items) if at not in ordered and item.text not in puts]
     return bool(ordered or not clause.acts) and all(item.has(*_REFUSING) or item.text in MEDDLING for item in said)
+
+
+def _figures(message: Message) -> bool:
+    """A figure of speech; other than one that agrees with a plain order: "by all means continue"."""
+    plain = bool(message.find(Tag.PROCEED, Tag.BEGIN, Tag.DO_STAGE))
+    return any(item.has(Tag.IDIOM) and not (plain and item.text in ASSENTS) for item in message.items)
 
 
 def _doubts(message: Message) -> bool:

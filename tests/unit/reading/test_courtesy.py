@@ -77,7 +77,9 @@ def test_politeness_alone_is_chatter(text: str) -> None:
      "i am fine with this", "anna is fine with it too", "the team agrees", "tom and anna are ok with it",
      "evidence looks good to me", "so far so good", "i see no problem", "i don't see any problems", "zero errors",
      "nothing to add from my side", "no further questions", "took a look at the samples, all good",
-     "had a quick look, looks good", "the gpus are idle anyway", "the evidence is convincing"],
+     "had a quick look, looks good", "the gpus are idle anyway", "the evidence is convincing", "this went smoothly",
+     "it went faster than expected", "no duplicates", "not a single error", "my review is done",
+     "fine by me", "we are good to go"],
 )  # fmt: skip
 def test_an_assessment_in_whole_sentences_leaves_the_order_clear(said: str) -> None:
     assert kinds("G1", f"{said}, so please continue") == [Kind.ADVANCE]
@@ -88,7 +90,9 @@ def test_an_assessment_in_whole_sentences_leaves_the_order_clear(said: str) -> N
     "said",
     ["anna might agree", "nobody agrees", "the team disagrees", "anna agreed to wait", "tom isn't fine with it",
      "if anna agrees", "i don't see any samples", "i don't have any gpus", "zero samples", "i see no reason",
-     "plenty of errors", "took a look, not good", "had a look at the errors"],
+     "plenty of errors", "took a look, not good", "had a look at the errors", "it went worse than expected",
+     "it went down", "duplicates", "not a single sample", "not one sample is good", "my review is not done",
+     "the disk is no longer free", "not good to go", "ready to go home", "yes, some good"],
 )  # fmt: skip
 def test_what_sounds_like_an_assessment_but_is_none_asks(said: str) -> None:
     assert not any(intent.acts for intent in read(f"{said}, continue", FIXTURES["G1"]))
@@ -97,13 +101,47 @@ def test_what_sounds_like_an_assessment_but_is_none_asks(said: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["i freed some space, please try again", "we freed 2 TB, retry please", "oom was caused by another job, retry",
-     "the node was rebooted, please restart it, cheers", "that is enough, cancel it"],
+     "the node was rebooted, please restart it, cheers", "that is enough, cancel it", "vpn is up again, retry",
+     "permissions are fixed, retry", "the disk is no longer full, please retry", "my fault, retry please"],
 )  # fmt: skip
 def test_a_reason_for_a_retry_or_a_cancel_leaves_it_clear(text: str) -> None:
     code = "T62" if "cancel" in text else "F"
     assert kinds(code, text) == [Kind.CANCEL if "cancel" in text else Kind.RETRY]
 
 
-@pytest.mark.parametrize("text", ["i will free some space, retry", "i freed some space? retry", "retry some shards"])
+@pytest.mark.parametrize(
+    "text",
+    ["i will free some space, retry", "i freed some space? retry", "retry some shards", "fix permissions again, retry",
+     "get good permissions, retry", "someone fix the disk, retry", "someone get the gpu back, retry", "anna is getting the vpn back, retry",
+     "vpn will be up again, retry", "permissions are not fixed, retry", "retry when it's back"],
+)  # fmt: skip
 def test_a_promise_or_a_part_is_no_reason(text: str) -> None:
     assert kinds("F", text) == [Kind.ASK]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["yep all good, go ahead", "by all means continue", "green light from me, continue", "i approve, thanks",
+     "i hereby approve, please continue", "approved by me, go ahead", "let's go on with training"],
+)  # fmt: skip
+def test_assent_beside_a_plain_order_is_one_order(text: str) -> None:
+    assert kinds("G1", text) == [Kind.ADVANCE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["by all means", "green light", "good to go", "by all means do not continue", "no green light yet, continue",
+     "are we good to go? continue", "i approve the budget", "i would approve", "i don't approve", "yes garbage",
+     "yes it's done", "yes but all good", "let's go on holiday"],
+)  # fmt: skip
+def test_assent_alone_or_with_a_doubt_starts_nothing(text: str) -> None:
+    assert not any(intent.acts for intent in read(text, FIXTURES["G1"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["unfortunately not yet", "unfortunately we have to wait", "i am afraid not", "not at the moment, thank you",
+     "sorry but please wait", "thanks but no", "no thank you"],
+)  # fmt: skip
+def test_a_polite_no_holds(text: str) -> None:
+    assert kinds("G1", text) == [Kind.HOLD]

@@ -165,7 +165,8 @@ def test_a_run_left_alone_stands_in_no_other_runs_way(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["don't touch r12, continue r14", "don't touch r14 or r12, continue", "leave r12 alone and continue",
-     "leave r12 alone, leave r14 alone, continue", "don't touch r12, don't touch r14, continue", "don't touch r12"],
+     "leave r12 alone, leave r14 alone, continue", "don't touch r12, don't touch r14, continue", "don't touch r12",
+     "start r12, leave r14 don't"],
 )  # fmt: skip
 @pytest.mark.parametrize("code", ["GR", "G2"])
 def test_a_run_left_alone_is_not_started(code: str, text: str) -> None:

@@ -2,6 +2,10 @@
 
 from bot.core.reading.tags import Tag
 
+_BETTER = ("better", "faster", "quicker", "smoother", "nicer", "cleaner")
+_THAN = ("expected", "i expected", "we expected", "i thought", "we thought", "usual", "last time", "before", "hoped",
+         "i hoped", "we hoped", "planned")  # fmt: skip
+
 CONTENT: dict[Tag, str] = {
     Tag.DONE: """
         done|finished|complete|completed|over|ready|ended|through|all done|is done|wrapped up|succeeded
@@ -17,7 +21,8 @@ CONTENT: dict[Tag, str] = {
         |match|matches|matching|agree with|add up|adds up|checks out|check out|present|accounted for|in place
         |look good|looks fine|looks ok|looks great|look fine|look great|proven|look right|looks right|is right
         |are right|saved|written|uploaded|synced|passed|passing|nicely|smoothly|cleanly|properly|correctly
-        |successfully|flawlessly|read well|reads well|went well|works|worked|works well|promising|converged
+        |successfully|flawlessly|read well|reads well|went well|went smoothly|went fine|went great|went ok
+        |went okay|went fast|went perfectly|works|worked|works well|promising|converged
         |converging|improving|spot on|on track|usable|readable|coherent|sufficient|identical|finite|resolved
         |natural|realistic|diverse|accurate|relevant|on topic|flawless|pristine|what i expected|what we expected
         |as i expected|as we expected|as intended|as hoped|fixed|sorted out|cleaned|cleaned up|freed|freed up
@@ -43,7 +48,9 @@ CONTENT: dict[Tag, str] = {
         |inconsistent|invalid|malformed|unreadable|dying|died|badly|poorly|messy|skewed|biased|contaminated
         |collapsed|collapsing|blip|hiccup|glitch|outage|timeout|timed out|crash|crashes|throttled
         |overfits|diverges|explodes|plateaus|oscillates|oscillating|overheating|overheated|disconnected|flaky
-        |interrupted|preempted|evicted|rebooted|segfault|segfaulted
+        |truncation|corruption|duplicates|duplication|gaps|spikes|regression|regressions|degradation|overflow
+        |divergence|contamination|going nowhere|goes nowhere|interrupted|preempted|evicted|rebooted|segfault
+        |segfaulted
     """,
     Tag.NAN: "nan|nans|inf|infinite",
     Tag.CHECK: """
@@ -55,13 +62,18 @@ CONTENT: dict[Tag, str] = {
         checked|checking|double checked|double-checked|look|looked|looked at|looked over|looking|looks
         |inspected|reviewed|verified|seen|saw|went through|spot checked|spotchecked|validated|tested
         |compared|sampled|found|spotted|detected|noticed|observed|opened|can confirm|i can confirm|we can confirm
+        |done reviewing|done checking|finished reviewing|finished checking|review done|review finished|review complete
+        |review is done|done with the review|done with my review|finished my review|finished the review
+        |my review is done
         |skimmed|eyeballed|examined|audited|scanned|sanity checked|went over
     """,
     Tag.FILLER: """
         ok|okay|okey|k|kk|okie|oki|sure|fine|alright|all right|roger|ack|copy|copy that|noted|understood
         |got it|right|mhm|uh huh|ok then|okay then|agreed|agree|aye|fair|fair enough|sounds good
         |works for me|sgtm|good|sure thing|will do|certainly|absolutely|definitely|of course|ofc|gotcha
-        |makes sense|wfm|seems good|done deal
+        |fine by me|ok by me|okay by me|good by me|fine for me|ok for me|okay for me|good for me|ok with me
+        |fine with me
+        |okay with me|makes sense|wfm|seems good|done deal
     """,
     Tag.PRAISE: """
         nice|cool|great|awesome|wow|excellent|amazing|perfect|sweet|neat|lovely|beautiful|wonderful
@@ -69,9 +81,10 @@ CONTENT: dict[Tag, str] = {
         |great work|nice work|killed it|nailed it|crushed it|congrats|congratulations|bravo|kudos
         |love it|love this|good one|nice one|yay|phew|finally|wicked|dope|sick|neato|super|looking good
         |looking great|good stuff|great stuff|great news|good news|killer|hooray|woot|killer model
-        |interesting|at last|about time|fast|quick|quickly|speedy|swift|super fast|super quick|damn|dang|oh|ah
+        |interesting|at last|about time|smooth|fast|quick|quickly|speedy|swift|super fast|super quick|damn|dang|oh|ah
         |aha|oof|ouch|ugh|gg|fire|legend|rad|glad|happy days
-    """,
+    """
+    + "|".join(["", *(f"{how} than {what}" for how in _BETTER for what in _THAN)]),
     Tag.POLITE: """
         please|pls|plz|plox|kindly|thanks|thank you|thx|ty|tysm|thankyou|cheers|many thanks|thanks a lot
         |thanks all|thanks everyone|thank you all|thank you so much|thanks so much|tia|thanks again
@@ -87,7 +100,8 @@ CONTENT: dict[Tag, str] = {
         |by mistake|mistake|didn't mean to|did not mean to|mistyped|misclick|misclicked|never mind
         |nevermind|nvm|sorry|accident|accidentally|forgot|forgot to|scratch that|disregard|oh no|oh shit|shit
         |fuck|argh
-        |typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another|meant the other
+        |my fault|typo|not meant|wasn't meant|wasnt meant|was not meant|meant for another|meant another
+        |meant the other
     """,
     Tag.BULK: """
         everything|all of them|all runs|all the runs|every run|all jobs|all of it|all the jobs|every job
@@ -149,7 +163,9 @@ CONTENT: dict[Tag, str] = {
         yet|have|these|those|of|for|there|here|as|up|very|really|from|by hand|manually|personally|myself
         |thoroughly|carefully|in detail|because|since|cause|bc|cuz|coz|due to|mine
         |something|anything|thing|things|ahead|to me|pretty|quite|totally|same here|way|still|though i|per
-        |more or less|overall|everywhere|long|under|below|above|least|left|far|also|too|even|by now|now that|well
+        |more or less|overall|everywhere|long|under|below|above|least|left|far|also|too|even|by now|now that
+        |well|anywhere|whatsoever|unfortunately|sadly|alas|regrettably
+        |afraid
     """,
     Tag.STATE: """
         alive|active|ours|all ours|idle|progressing|moving|busy|hanging|lively|healthy|reachable|online|offline

@@ -8,7 +8,8 @@ POLARITY: dict[Tag, str] = {
         not|don't|dont|do not|donot|don t|dun|dnt|dotn|never|can't|cant|cannot|can not|won't|wont
         |will not|shouldn't|shouldnt|should not|mustn't|must not|isn't|isnt|aren't|arent|wasn't|doesn't
         |doesnt|didn't|didnt|haven't|havent|hasn't|hasnt|wouldn't|wouldnt|couldn't|couldnt|ain't|aint
-        |nobody|no one|noone|nothing|none of|neither of|nowhere|hardly|barely|stop asking|refuse|refrain
+        |not a single|not one|nobody|no one|noone|nothing|none of|neither of|nowhere|hardly|barely|stop asking
+        |refuse|refrain
         |far from|anything but|nowhere near|under no circumstances|under no circumstance|under no condition
         |under no conditions|on no account|in no case|by no means|at no point|in no way|at no time
         |avoid|forbid|prevent|nor|hadn't|weren't|needn't|no longer|dont't

@@ -6,7 +6,8 @@ ORDERS: dict[Tag, str] = {
     Tag.PROCEED: """
         continue|proceed|go|go ahead|go on|go forward|goahead|carry on|move on|move ahead|move forward
         |move to|move over to|press on|approve|approved|advance|go for it|do it|next stage|next step|on to|onto
-        |let's go on|lets go on|let us go on|let's go ahead|lets go ahead|let us go ahead|let's go forward
+        |i approve|i hereby approve|we approve|approved by me|approved from my side|let's go on|lets go on
+        |let us go on|let's go ahead|lets go ahead|let us go ahead|let's go forward
         |lets go forward
     """,
     Tag.YES: "yes|yep|yup|yeah|yes please|affirmative",
@@ -45,6 +46,7 @@ ORDERS: dict[Tag, str] = {
         |still checking|still reviewing|still looking at|still verifying|still testing|need to think
         |need time|too early|too soon|needs another look|needs a look|needs another check|needs a check|needs work
         |parked|keep it parked|leave it parked|nothing starts|nothing runs|need some time|rather not|better not
+        |not at the moment|not at this time|not at this point|not right now|not for now|not this time|not tonight
         |please not|i'd rather not|prefer not
     """,
     Tag.STOP: "stop|halt|stop it|stop that|stop this|stop now|cease",
