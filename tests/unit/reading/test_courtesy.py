@@ -112,7 +112,8 @@ def test_a_reason_for_a_retry_or_a_cancel_leaves_it_clear(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["i will free some space, retry", "i freed some space? retry", "retry some shards", "fix permissions again, retry",
-     "get good permissions, retry", "someone fix the disk, retry", "someone get the gpu back, retry", "anna is getting the vpn back, retry",
+     "get good permissions, retry", "someone fix the disk, retry", "someone get the gpu back, retry",
+     "anna is getting the vpn back, retry",
      "vpn will be up again, retry", "permissions are not fixed, retry", "retry when it's back"],
 )  # fmt: skip
 def test_a_promise_or_a_part_is_no_reason(text: str) -> None:

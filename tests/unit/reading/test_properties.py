@@ -183,14 +183,43 @@ MANNERS = [
     "{} :)",
     "_{}_",
     "{}\nthanks",
+    "thank you very much. {}",
+    "thanks for letting me know, {}",
+    "sorry for the delay, {}",
+    "good morning! {}",
+    "back now. {}",
+    "be so kind and {}",
+    "by all means {}",
+    "i am happy with it. {}",
+]
+FAREWELLS = [
+    "{}, thank you very much",
+    "{}. have a nice day",
+    "{}. best regards, tom",
+    "{}, much appreciated",
+    "{}. see you tomorrow",
+    "{}\nthanks for your patience",
 ]
 
 
 @depth
-@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("manner", [*MANNERS, *FAREWELLS])
 def test_manners_make_no_order_of_what_is_none(manner: str, step: int) -> None:
     harmless = [line for line in EVERY if not {*line.intents, *itertools.chain(*line.also)} & ACTION_NAMES]
     harmless = [line for line in harmless if not line.text.startswith((">", "&gt;"))]  # a quote begins its line
     assert len(harmless) > 1000
-    for line in part(harmless, 6 * step, MANNERS, manner):
+    for line in part(harmless, 6 * step, [*MANNERS, *FAREWELLS], manner):
         assert not acts(manner.format(line.text), FIXTURES[line.code]), (line.text, line.code)
+
+
+@depth
+@pytest.mark.parametrize("farewell", FAREWELLS)
+def test_politeness_behind_an_order_leaves_it_as_it_is(farewell: str, step: int) -> None:
+    acting = [line for line in CORPUS if any(intent.acts for intent in as_it_is(line))]
+    acting = [
+        line for line in acting if len(line.text) > 2 and line.text[0] not in '"“:' and "ent from" not in line.text
+    ]
+    assert len(acting) > 80
+    for line in part(acting, step, FAREWELLS, farewell):
+        found = read(farewell.format(line.text), FIXTURES[line.code])
+        assert [(i.kind, i.run, i.set) for i in found] == [(i.kind, i.run, i.set) for i in as_it_is(line)], line.text
