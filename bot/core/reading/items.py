@@ -79,7 +79,7 @@ def _cut_scripts(tokens: Sequence[Token]) -> list[Token]:
     for token in tokens:
         if len(out) >= MAX_TOKENS:
             break
-        if token.kind == "word" and token.text[0] >= "\u3040" and not "\uac00" <= token.text[0] <= "\ud7a3":
+        if token.kind == "word" and "\u3040" <= token.text[0] <= "\u9fff":
             out.extend(Token(kind="word", text=word, spaced=False) for word in cut_han(token.text, MAX_TOKENS))
         else:
             out.append(token)

@@ -93,7 +93,9 @@ CONTENT: dict[Tag, str] = {
     Tag.ADDRESS: """
         hi|hello|hey|yo|hey there|hi there|hello there|good morning|good evening|morning all|dear|bot
         |gm|omw|pointsman|folks|team|all|mate|buddy|bro|dude|man|sir|bye|cya|see you|sorry to bother|my friend
-        |gn|good night|guys|everyone|hiya|heya|howdy|hallo|hola|greetings|moin|good afternoon|good day
+        |gn|good night|guys|everyone|hiya|heya|howdy|hallo|hola|greetings|moin|hello all|hi all|hey all
+        |hello everyone|hi everyone
+        |good afternoon|good day
     """,
     Tag.MISTAKE: """
         oops|ooops|whoops|wrong thread|wrong channel|wrong run|wrong one|wrong window|my bad|my mistake
@@ -153,7 +155,7 @@ CONTENT: dict[Tag, str] = {
     Tag.PART: "some|several|most|mostly|many|few|couple",
     Tag.GLUE: """
         it|this|that|so|indeed|already|for me|for us|from my side|from me|from here|on my side|on my end
-        |on my part|btw|fyi|then
+        |on my part|btw|fyi|then|therefore|hence|thus
     """,
     Tag.RESUMED: """
         from checkpoint|from the checkpoint|from the last checkpoint|from last checkpoint

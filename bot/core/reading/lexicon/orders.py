@@ -46,7 +46,9 @@ ORDERS: dict[Tag, str] = {
         |still checking|still reviewing|still looking at|still verifying|still testing|need to think
         |need time|too early|too soon|needs another look|needs a look|needs another check|needs a check|needs work
         |parked|keep it parked|leave it parked|nothing starts|nothing runs|need some time|rather not|better not
-        |not at the moment|not at this time|not at this point|not right now|not for now|not this time|not tonight
+        |need to check|need to look|need to verify|need to review|need to inspect|have to check|have to look
+        |let it rest|let it sit|not at the moment|not at this time|not at this point|not right now|not for now
+        |not this time|not tonight
         |please not|i'd rather not|prefer not
     """,
     Tag.STOP: "stop|halt|stop it|stop that|stop this|stop now|cease",

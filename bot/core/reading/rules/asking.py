@@ -24,7 +24,7 @@ _WHEN = frozenset(
     {"when will", "when is", "when's", "whens", "when does", "any idea when", "any clue when", "do you know when",
      "you know when", "wonder when"}
 )  # fmt: skip
-_ENDS = frozenset({"end", "ends", "finish", "finishes", "completes", "stops"})
+_ENDS = frozenset({"end", "ends", "ending", "finishing", "finish", "finishes", "completes", "stops"})
 _SAMPLES = frozenset({"samples", "examples", "outputs", "generations", "answers"})
 _WELL = (Tag.GOOD, Tag.FILLER, Tag.GLUE, Tag.FILL, Tag.BULK, Tag.BOTH, Tag.ARTICLE, Tag.POLITE)
 _OF_OTHERS = frozenset({"approved", "approves", "agrees", "agreed", "wants", "confirmed", "allowed", "wanted"})
