@@ -30,6 +30,8 @@ def bind(items: list[Item]) -> list[Item]:
     """The items, each read beside its neighbours."""
     out: list[Item] = []
     for at, item in enumerate(items):
+        if item.has(Tag.MARK, Tag.AND, Tag.BUT, Tag.POLITE):
+            _leave(out)
         if item.has(Tag.BAD, Tag.NAN) and not item.guessed and (size := _denied(out) or _unseen(out)):
             said = [*out[-size:], item]
             out[-size:] = [Item(frozenset({Tag.BOUND}), " ".join(each.text for each in said))]
@@ -66,9 +68,14 @@ def bind(items: list[Item]) -> list[Item]:
             if applies(out, item, after):
                 item = replace(item, tags=tags(item.tags))
         out.append(item)
-    if (size := _spared(out)) and out[-size].text == "leave":  # "start r12, leave r14"
-        out[-size:] = [Item(frozenset({Tag.KEEP}), "leave it alone"), out[-1]]
+    _leave(out)
     return out
+
+
+def _leave(before: list[Item]) -> None:
+    """ "start r12, leave r14": what ends with the run's name leaves it alone."""
+    if (size := _spared(before)) and before[-size].text == "leave":
+        before[-size:] = [Item(frozenset({Tag.KEEP}), "leave it alone"), before[-1]]
 
 
 def _repeats(before: Sequence[Item]) -> int:

@@ -28,7 +28,8 @@ def test_thanks_and_what_for_stand_beside_any_order(said: str) -> None:
     "said",
     ["sorry for the delay", "sorry for the wait", "apologies for the late reply", "my apologies",
      "sorry for keeping you waiting", "sorry to keep you waiting", "sorry, was in a meeting", "back now",
-     "just back from lunch", "i was away", "good morning", "hello all", "hiya", "morning!", "be so kind as to", "do me a favour and",
+     "just back from lunch", "i was away", "good morning", "hello all", "hiya", "morning!",
+     "be so kind as to", "do me a favour and",
      "good to hear", "great to know", "at last", "that was quick", "excellent work", "thanks but"],
 )  # fmt: skip
 def test_what_leads_in_politely_leaves_the_order_clear(said: str) -> None:
@@ -141,7 +142,8 @@ def test_assent_alone_or_with_a_doubt_starts_nothing(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["i still need to check, thanks", "let it rest for now", "unfortunately not yet", "unfortunately we have to wait", "i am afraid not", "not at the moment, thank you",
+    ["i still need to check, thanks", "let it rest for now", "unfortunately not yet",
+     "unfortunately we have to wait", "i am afraid not", "not at the moment, thank you",
      "sorry but please wait", "thanks but no", "no thank you"],
 )  # fmt: skip
 def test_a_polite_no_holds(text: str) -> None:

@@ -152,7 +152,8 @@ def test_values_that_may_be_of_either_run_ask(text: str) -> None:
     "text",
     ["don't touch r14, continue r12", "do not disturb r14; start r12", "leave r14 alone, continue r12",
      "continue r12 but don't touch r14", "continue r12 and leave r14 alone", "continue r12, leave r14 running",
-     "keep r14 running and start r12", "don't stop r14, continue r12"],
+     "keep r14 running and start r12", "don't stop r14, continue r12", "leave r14 and continue r12",
+     "continue r12, leave r14, thank you very much", "start r12, leave r14 please"],
 )  # fmt: skip
 def test_a_run_left_alone_stands_in_no_other_runs_way(text: str) -> None:
     (intent,) = readings("GR", f"<@U0BOT> {text}")
