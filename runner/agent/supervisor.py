@@ -135,9 +135,12 @@ class Supervisor:
                     return True
                 behind, why = told
                 if why != said:
-                    write_json(self.attempt.queued, dict(myself(), why=why, behind=behind, since=since))
+                    with contextlib.ExitStack() as full:
+                        if said:  # somebody was told that it waits: a disk that is full by now does not end that
+                            full.enter_context(contextlib.suppress(OSError, DiskFull))
+                        write_json(self.attempt.queued, dict(myself(), why=why, behind=behind, since=since))
+                        said = why
                     self.answer.give({"queued": why})
-                    said = why
                 signal.sigtimedwait(_WAKE, QUEUE_S)
             exits.record_exit(self.attempt, None, exits.CANCELLED, [], [])
             return False

@@ -8,7 +8,7 @@ from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from runner.agent.locks import Locks, is_locked
 from runner.agent.root import Root
-from runner.protocol.errors import ProtocolError
+from runner.protocol.errors import DiskFull, ProtocolError
 from runner.protocol.files import read_json, write_json
 from runner.protocol.times import utc_now
 
@@ -92,9 +92,11 @@ class Turn:
                 os.unlink(self.file(self.number, self.attempt))
 
     def join(self, number: int) -> None:
+        """Without a place, on a full disk, it comes after all who have one, and asks again."""
         body = {"gpus": self.wants.gpus, "alone": self.wants.alone, "since": utc_now()}
-        write_json(self.file(number, self.attempt), body)
-        self.number = number
+        with contextlib.suppress(OSError, DiskFull):
+            write_json(self.file(number, self.attempt), body)
+            self.number = number
 
     def waiting(self) -> List[Waiter]:
         """All others that wait. A place that a supervisor of ours had, which was killed, is taken over."""

@@ -162,7 +162,7 @@ def test_a_run_that_does_not_load_leaves_the_others(
         connection.exec_driver_sql("update runs set body = '{}', version = version + 1 where id = 'r1'")
     for _ in range(2):
         assert [run.id for run in store.all_runs()] == ["r2"]
-    assert [r.getMessage()[:23] for r in caplog.records] == ["run r1 is set aside, it"]  # said once
+    assert [r.getMessage()[:23] for r in caplog.records] == ["run r1 is set aside, it"]
     with store._write() as connection:
         mended = dump_run(replace(story.run, version=story.run.version + 2))
         connection.execute(runs.update().values(body=mended, version=story.run.version + 2).where(runs.c.id == "r1"))
@@ -215,4 +215,4 @@ def test_an_effect_that_does_not_load_leaves_the_others(
     assert [r.getMessage().partition(" of ")[0] for r in caplog.records] == [
         "effect odd",
         "effect strange",
-    ]  # said once
+    ]

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,10 @@ from bot.adapters.hosts.deadline import Deadline
 from bot.adapters.hosts.host import AgentHost
 from bot.adapters.hosts.process import ProcessPipe
 from bot.errors import HostError, LaunchFailed
+from runner.agent.supervisor import QUEUE_S
 from runner.protocol.files import read_json
 from runner.protocol.spec import AttemptSpec, Limits
-from runner.protocol.view import ABSENT, CANCELLED, EXITED, RUNNING
+from runner.protocol.view import ABSENT, CANCELLED, EXITED, QUEUED, RUNNING
 from tests.fault.hosts.conftest import OpenLocal, StartSshd
 from tests.hosting.attempts import AT_THE_GATE, ended, see, shell
 from tests.hosting.disks import empty, fill, small_disk
@@ -157,3 +159,20 @@ def test_a_home_folder_that_takes_nothing_more(start_sshd: StartSshd, disk: Path
     elsewhere.launch(shell("exit 5"), {})
     assert ended(elsewhere, shell("")).rc == 5
     elsewhere.close()
+
+
+def test_who_waits_for_his_turn_goes_on_waiting_while_the_disk_is_full(open_local: OpenLocal, disk: Path) -> None:
+    host = open_local(disk / "root")
+    first, second = (shell(f"{AT_THE_GATE} exit 0", attempt=f"r{n}-train-1", alone=False) for n in (1, 2))
+    alone = shell("exit 7", attempt="r3-bench-1", alone=True)
+    for spec in (first, second, alone):
+        host.launch(spec, {})
+    assert see(host, alone).why == "the host is used by r1-train-1, r2-train-1"
+    fill(disk)
+    let_go(disk, first)
+    assert ended(host, first).rc == 0
+    time.sleep(2 * QUEUE_S)  # what it waits for is another thing now, and cannot be written down
+    assert see(host, alone).state == QUEUED
+    empty(disk)
+    let_go(disk, second)
+    assert ended(host, alone).rc == 7
