@@ -9,6 +9,7 @@ from bot.adapters.store import Store, open_store
 from bot.config import Config, HostConfig
 from bot.errors import CommandError
 from bot.ports import Host
+from bot.service.holder import is_gone
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -56,5 +57,5 @@ def open_hosts(config: Config) -> dict[str, Host]:
 
 
 def open_database(config: Config) -> Store:
-    """The configured database, its tables up to date."""
-    return open_store(config.database_url())
+    """The configured database, its tables up to date. Raises BotError as `open_store`."""
+    return open_store(config.database_url(), is_gone)

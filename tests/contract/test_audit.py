@@ -1,5 +1,6 @@
 """The audit log shows what was changed, removed or put back, also at its end; and an old database gets its head."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from bot.adapters.store import Conflict, Store, open_store
 from bot.adapters.store.audit import FIRST, digest
 from bot.cli import audit as command
 from bot.core.orders import Order
+from bot.errors import BotError
 from tests.unit.core.story import Story
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -152,6 +154,25 @@ def test_a_database_of_the_first_schema_gets_its_head(url: str) -> None:
         store.close()
 
 
+def test_tables_that_an_older_bot_is_at_work_on_are_left_as_they_are(url: str) -> None:
+    """It goes on writing orders as it always did: they would stand outside a chain that has a head."""
+    _old_database(url, ["{}"])
+    tamper(url, f"insert into leases values ('bot', 'vm pid 1 [a/1]', {time.time() + 30})")
+    with pytest.raises(BotError, match=r"older version, and a bot is at work on it: vm pid 1 \[a/1\]; stop that one"):
+        open_store(url)
+    _old_orders(url, FIRST, ["{}", "{}"], first=1)
+    store = open_store(url, is_gone=lambda holder: holder == "vm pid 1 [a/1]")
+    assert (store.verify_orders().count, store.verify_orders().fault) == (2, "")
+    store.close()
+
+
+def test_tables_of_a_newer_version_are_named(url: str) -> None:
+    open_store(url).close()
+    tamper(url, "update alembic_version set version_num = '9999'")
+    with pytest.raises(BotError, match="newer version of the bot: its tables are 9999"):
+        open_store(url)
+
+
 def test_an_empty_database_of_the_first_schema_gets_its_head(url: str) -> None:
     _old_database(url, [])
     store = open_store(url)
@@ -163,16 +184,26 @@ def _old_database(url: str, bodies: list[str]) -> list[str]:
     """The hashes of its orders."""
     config = alembic.config.Config()
     config.set_main_option("script_location", str(Path(store_package.__file__).parent / "migrations"))
-    engine, hashes = sa.create_engine(url), [FIRST]
+    engine = sa.create_engine(url)
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, "0001")
         assert "audit_head" not in sa.inspect(connection).get_table_names()
+    engine.dispose()
+    return _old_orders(url, FIRST, bodies)
+
+
+def _old_orders(url: str, last: str, bodies: list[str], first: int = 0) -> list[str]:
+    """Those from `first` on are written; the hashes of all."""
+    engine, hashes = sa.create_engine(url), [last]
+    with engine.begin() as connection:
         for number, body in enumerate(bodies):
             row = {"claim": f"old#{number}", "at": NOW.isoformat(), "who": "U1", "body": body}
             row |= {"before": hashes[-1], "hash": digest(hashes[-1], body)}
             hashes.append(row["hash"])
             names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+            if number < first:
+                continue
             connection.execute(sa.text(f"insert into orders ({names}) values ({values})"), row)
     engine.dispose()
     return hashes[1:]

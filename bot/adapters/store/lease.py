@@ -20,7 +20,7 @@ class LeaseRows(Rows):
         The time is the database's: of two machines, the one whose clock is ahead must not find it expired.
         """
         with self._write() as connection:
-            now_s = _now_s(connection)
+            now_s = database_s(connection)
             row = connection.execute(sa.select(leases).where(leases.c.name == LEASE)).first()
             if row is not None and row.holder != holder and row.until > now_s:
                 return str(row.holder)
@@ -42,7 +42,7 @@ class LeaseRows(Rows):
             connection.execute(cursors.insert().values(name=name, value=value))
 
 
-def _now_s(connection: Connection) -> float:
+def database_s(connection: Connection) -> float:
     """Seconds since the epoch, by the clock of the machine that the database is on."""
     if connection.dialect.name == "sqlite":
         return time.time()

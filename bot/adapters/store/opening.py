@@ -1,24 +1,30 @@
 """Opens a database: SQLite or PostgreSQL as it has to be set, and the tables brought up to date."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import alembic.command
 import alembic.config
 import sqlalchemy as sa
+from alembic.script import ScriptDirectory
 from sqlalchemy.engine import URL, Connection, Engine
 
 from bot.adapters.store import postgres
 from bot.adapters.store.store import Store
 from bot.adapters.store.trouble import translated
+from bot.adapters.store.version import check_version
 from bot.errors import ConfigError
 
 _FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME"
 _POSTGRES = ("postgresql+psycopg", "postgresql", "postgres")
 
 
-def open_store(url: str) -> Store:
-    """Open the database and bring its tables up to date. Raises ConfigError, StoreUnavailable."""
+def open_store(url: str, is_gone: Callable[[str], bool] = lambda holder: False) -> Store:
+    """Open the database and bring its tables up to date. `is_gone`: whether a lease's holder is known to have ended.
+
+    Raises ConfigError, StoreUnavailable, and BotError as `check_version`.
+    """
     parsed = _parse(url)
     sqlite = parsed.get_backend_name() == "sqlite"
     engine = _create_sqlite(parsed) if sqlite else postgres.create_engine(parsed)
@@ -29,6 +35,7 @@ def open_store(url: str) -> Store:
             if not sqlite:
                 postgres.refuse_unfit(connection)
             config.attributes["connection"] = connection
+            check_version(connection, ScriptDirectory.from_config(config), is_gone)
             alembic.command.upgrade(config, "head")
     except BaseException as error:
         engine.dispose()
