@@ -238,8 +238,7 @@ def _proven(run: Run, stage_id: str, event: events.Seen, pipeline: Pipeline) -> 
         text = (
             f"{words.person(armed.by)} wanted to go on at {short}. That was not reached, so nothing starts by itself."
         )
-        mark = reaction(armed, latest, REFUSED) if latest else ()
-        return run, (*effects, Post(key=f"{run.id}/not-reached/{run.version + 1}", card=say(text)), *mark)
+        return run, (*effects, Post(key=f"{run.id}/not-reached/{run.version + 1}", card=say(text)))
     gate = replace(opened, passed_by=((armed.by, armed.at.isoformat()),))
     run = replace(run, gate=gate)
     if len(gate.passed_by) < gate.needed:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core import events
-from bot.core.effects import Effect
+from bot.core.effects import REFUSED, WORKING, Effect, React
 from bot.core.errors import NotNow
 from bot.core.machine import adoption, attempts, orders, waiting
 from bot.core.model import Phase, Run
@@ -71,8 +71,21 @@ def step(run: Run, event: events.Event, pipeline: Pipeline) -> tuple[Run, tuple[
             after, effects = handler(run, event, pipeline)
             after, overtaken = waiting.overtaken(run, after, pipeline)
             effects = (*effects, *overtaken)
+            effects = (*effects, *_dropped(run, after, effects))
             return replace(_settled(run, after, event, pipeline), version=run.version + 1), effects
     raise NotNow(f"{run.id} is {run.phase.value} at {run.at}: {type(event).__name__.lower()} changes nothing now")
+
+
+def _dropped(run: Run, after: Run, effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    """An order that waited and does not any more, for whatever reason: unless its message is marked, it is refused."""
+    armed = run.armed
+    if armed is None or armed.said is None or (after.armed is not None and after.armed.said == armed.said):
+        return ()
+    channel, ts = armed.said
+    if any(isinstance(effect, React) and (effect.channel, effect.ts) == armed.said for effect in effects):
+        return ()
+    key = f"{run.id}/dropped/{ts}/{run.version + 1}"
+    return (React(key=key, channel=channel, ts=ts, name=REFUSED, instead_of=WORKING),)
 
 
 def _settled(run: Run, after: Run, event: events.Event, pipeline: Pipeline) -> Run:

@@ -1,7 +1,9 @@
-"""Gates that need two people: whoever they are, whatever words they use, and what is shown meanwhile."""
+"""Gates that need two people, and orders that wait: who starts it, and what is shown meanwhile."""
+
+import pytest
 
 from bot.core import events
-from bot.core.effects import DONE, Edit, React
+from bot.core.effects import DONE, REFUSED, Edit, React
 from bot.core.model import Phase
 from tests.unit.core.story import Story
 
@@ -22,6 +24,21 @@ def test_an_order_that_counts_for_one_of_two_is_marked_and_shown() -> None:
     assert story.phase is Phase.WAITING and marks(story, "1.5") == [DONE]
     card = next(e.card for e in reversed(story.effects) if isinstance(e, Edit) and "/gate/vocab" in e.post)
     assert "1 more needed" in str(card)
+
+
+@pytest.mark.parametrize("order", [events.Hold, events.Cancel])
+def test_an_order_that_waits_no_more_is_marked_as_refused(order: type[events.Ordered]) -> None:
+    story = Story()
+    story.advance()
+    story.begin()
+    story.work()
+    story.proof()
+    story.work()
+    story.advance(said=("C1", "1.5"))
+    story.do(order)
+    assert marks(story, "1.5") == [REFUSED]
+    story.proof()
+    assert marks(story, "1.5") == [REFUSED]
 
 
 def test_bench_it_at_its_gate_is_marked_once_it_is_carried_out() -> None:
