@@ -51,7 +51,9 @@ def test_two_people_put_it_into_service_and_the_run_is_done(room: Room) -> None:
 def test_a_benchmark_made_again_while_the_deployment_waits(room: Room) -> None:
     to_deploy_gate(room)
     assert "`bench it`" in room.answer(room.say("help"))
+    former = room.shown("r1/gate/deploy")
     assert room.tell("bench with steps 5").startswith("done: bench")
+    room.until(lambda: "overtaken: measured again" in text(former.card) or None, "nothing to press on the former card")
     room.work("r1-bench-2")
     assert room.run().attempt("r1-bench-2").settings == {"steps": 5}
     room.until(lambda: room.run().gate is not None or None, "the gate is open again")

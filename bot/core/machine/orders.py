@@ -189,14 +189,16 @@ def extend(run: Run, order: events.Extend, pipeline: Pipeline) -> Moved:
     first = extended_stages(pipeline)[0].id
     if run.gate is not None and run.gate.after is None:  # nothing was made yet: only the plan changes
         return override(run, events.Override(at=order.at, by=order.by, set={EXTENDED: bound}), pipeline)
-    effects: list[Effect] = []
-    if run.gate is not None:
-        said = f"overtaken: more samples are made, by order of {words.person(order.by)}"
-        key = gate_key(run, run.gate)
-        card = stripped(gate_card(run, pipeline, run.gate), said)
-        effects.append(Edit(key=f"{key}/used", post=key, card=card))
-    changed, more = _start_again(changed, first, order, pipeline, run)
-    return changed, (*effects, *more)
+    changed, effects = _start_again(changed, first, order, pipeline, run)
+    return changed, (*_left(run, f"more samples are made, by order of {words.person(order.by)}", pipeline), *effects)
+
+
+def _left(run: Run, said: str, pipeline: Pipeline) -> tuple[Effect, ...]:
+    """The gate that the run goes away from, without its buttons."""
+    if run.gate is None:
+        return ()
+    key, card = gate_key(run, run.gate), stripped(gate_card(run, pipeline, run.gate), f"overtaken: {said}")
+    return (Edit(key=f"{key}/used", post=key, card=card),)
 
 
 def _start_again(changed: Run, stage_id: str, order: events.Ordered, pipeline: Pipeline, before: Run) -> Moved:
@@ -218,7 +220,8 @@ def bench_again(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
     if before is not None and not run.stage(before.id).stands:
         raise WrongState(f"{run.id} has nothing to benchmark: {before.id} is {run.stage(before.id).state}")
     changed = _override(run, order.set, (spec,))
-    return _start_again(changed, spec.id, order, pipeline, run)
+    changed, effects = _start_again(changed, spec.id, order, pipeline, run)
+    return changed, (*_left(run, f"measured again, by order of {words.person(order.by)}", pipeline), *effects)
 
 
 def bench_at_gate(run: Run, order: events.Bench, pipeline: Pipeline) -> Moved:
