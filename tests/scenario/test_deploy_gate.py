@@ -8,6 +8,7 @@ import pytest
 
 from bot.core.model import Phase
 from bot.core.pipeline import GateSpec, StageSpec
+from runner.protocol.evidence import Check, Evidence, Subject
 from tests.scenario.room import ADA, BEN, Room, pipeline, text
 
 
@@ -66,3 +67,29 @@ def test_deploy_is_no_word_for_anything_before_its_gate(room: Room) -> None:
     for said in ("deploy it", "rollout", "continue to deploy", "deploy now"):
         assert not room.tell(said).startswith("done"), said
     assert room.run().phase is Phase.WAITING and room.box.works() == ["r1-synth-1", "r1-extract-1"]
+
+
+def test_a_gate_that_opens_again_shows_its_pictures_once(tmp_path: Path) -> None:
+    given = pipeline()
+    stages = tuple(replace(s, gate=GateSpec(needed=2)) if s.measures else s for s in given.stages)
+    room = Room(tmp_path, replace(given, stages=stages))
+    made = Evidence(
+        "train", Subject("/data/train"), [Check("samples", True, 10, 10)], pictures=["/data/train/loss.png"]
+    )
+    room.box.proofs["train"] = made.to_json()
+    room.start()
+    try:
+        room.to_gate()
+        room.tell("extraction done, continue")
+        room.work("r1-vocab-1")
+        room.work("r1-train-1")
+        room.shown("r1/gate/bench")
+        for who in (ADA, BEN):
+            room.tell("bench it", who)
+        room.work("r1-bench-1")
+        room.until_phase("done")
+        for who in (ADA, BEN):
+            assert room.tell("bench it", who).startswith("done: bench"), who
+        room.until_launched("r1-bench-2")
+    finally:
+        room.down()

@@ -94,8 +94,8 @@ def look(run: Run, stage_id: str, purpose: Purpose, by: str, at: datetime, pipel
     return replace(run, phase=phase), (launch,)
 
 
-def open_gate(run: Run, before: str, at: datetime, pipeline: Pipeline) -> Moved:
-    """Wait for people before stage `before`, and say so with the evidence."""
+def open_gate(run: Run, before: str, at: datetime, pipeline: Pipeline, again: bool = False) -> Moved:
+    """Wait for people before stage `before`, and say so with the evidence. `again`: its pictures were shown before."""
     spec, after = pipeline.stage(before), pipeline.before(before)
     if spec.gate is None:
         raise ValueError(f"stage {before} has no gate")
@@ -110,7 +110,7 @@ def open_gate(run: Run, before: str, at: datetime, pipeline: Pipeline) -> Moved:
     )
     run = replace(run, phase=Phase.WAITING, gate=gate, at=after.id if after else before, starting=None)
     effects: list[Effect] = [Post(key=gate_key(run, gate), card=gate_card(run, pipeline, gate), broadcast=True)]
-    if after is not None:
+    if after is not None and not again:
         effects += pictures(run, after.id)
     return run, tuple(effects)
 

@@ -205,7 +205,7 @@ def _start_again(changed: Run, stage_id: str, order: events.Ordered, pipeline: P
     """Start a stage once more; where more than one person has to pass its gate, open that gate instead."""
     if needed_for(changed, stage_id, pipeline) < 2:
         return start(changed, stage_id, order.by, order.at, order.undo_s, pipeline, before=before)
-    run, effects = open_gate(changed, stage_id, order.at, pipeline)
+    run, effects = open_gate(changed, stage_id, order.at, pipeline, again=True)
     if run.gate is None:
         raise WrongState(f"{stage_id} has no gate")
     gate = replace(run.gate, passed_by=((order.by, order.at.isoformat()),))
