@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,25 @@ def test_deploy_is_no_word_for_anything_before_its_gate(room: Room) -> None:
     for said in ("deploy it", "rollout", "continue to deploy", "deploy now"):
         assert not room.tell(said).startswith("done"), said
     assert room.run().phase is Phase.WAITING and room.box.works() == ["r1-synth-1", "r1-extract-1"]
+
+
+def with_a_picture(ok: bool) -> dict[str, Any]:
+    checks = [Check("samples", ok, 10 if ok else 9, 10)]
+    return Evidence("train", Subject("/data/train"), checks, pictures=["/data/train/loss.png"]).to_json()
+
+
+def test_evidence_with_pictures_that_went_bad_behind_an_open_gate_can_be_waived(room: Room) -> None:
+    room.box.proofs["train"] = with_a_picture(ok=True)
+    room.to_gate()
+    room.tell("extraction done, continue")
+    room.work("r1-vocab-1")
+    room.work("r1-train-1")
+    room.shown("r1/gate/bench")
+    room.box.proofs["train"] = with_a_picture(ok=False)
+    room.tell("bench it")
+    room.until_phase("blocked")
+    room.answer(room.say("waive because 9 are plenty"))
+    assert room.outcome(room.press("answer/", "waive")).startswith("done: waive")
 
 
 def test_a_gate_that_opens_again_shows_its_pictures_once(tmp_path: Path) -> None:

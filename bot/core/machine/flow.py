@@ -147,7 +147,9 @@ def pictures(run: Run, stage_id: str) -> list[Effect]:
     work = stage.latest("work")
     made = stage.evidence or {}
     return [
-        Upload(key=f"{work.id}/picture/{i}", host=work.host, path=str(path), title=f"{run.id} {stage_id}")
+        Upload(
+            key=f"{work.id}/picture/{run.version + 1}/{i}", host=work.host, path=str(path), title=f"{run.id} {stage_id}"
+        )
         for i, path in enumerate(made.get("pictures", [])[:3])
         if work is not None
     ]
