@@ -267,7 +267,9 @@ def ask_cancel(run: Run, order: events.AskCancel, pipeline: Pipeline) -> Moved:
 def cancel(run: Run, order: events.Cancel, pipeline: Pipeline) -> Moved:
     """Confirmed: end every attempt of this run."""
     text = f"Cancelling {escape(pipeline.stage(run.at).title)}, by {words.person(order.by)}."
-    effects: list[Effect] = [Kill(key=f"{a.id}/kill", attempt=a.id, grace_s=GRACE_S) for a in run.live]
+    effects: list[Effect] = [
+        Kill(key=f"{a.id}/kill/{run.version + 1}", attempt=a.id, grace_s=GRACE_S) for a in run.live
+    ]
     if run.question is not None:
         asked = f"{run.id}/cancel/{run.question.version}"
         effects.append(Edit(key=f"{asked}/answered", post=asked, card=say(text)))

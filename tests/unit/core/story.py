@@ -55,6 +55,8 @@ class Story:
             fields = {"by": "UOP", "undo_s": 10.0} | fields
         self.run, effects = step(self.run, kind(at=self.now, **fields), self.pipeline)
         self.effects += effects
+        keys = [effect.key for effect in self.effects if not isinstance(effect, Withdraw)]
+        assert len(keys) == len(set(keys)), "no store takes two effects of one key: the order would fail"
         return effects
 
     @property

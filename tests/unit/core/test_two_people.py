@@ -3,7 +3,7 @@
 import pytest
 
 from bot.core import events
-from bot.core.effects import DONE, REFUSED, Edit, React
+from bot.core.effects import DONE, REFUSED, Edit, Kill, React
 from bot.core.model import Phase
 from tests.unit.core.story import Story
 
@@ -39,6 +39,25 @@ def test_an_order_that_waits_no_more_is_marked_as_refused(order: type[events.Ord
     assert marks(story, "1.5") == [REFUSED]
     story.proof()
     assert marks(story, "1.5") == [REFUSED]
+
+
+def test_what_outlives_one_cancel_is_ended_by_the_next() -> None:
+    story = Story()
+    story.to_gate_after_extract()
+    story.advance()
+    story.do(events.Hold)  # the look goes on, for nobody
+    story.advance()
+    story.proof()
+    story.begin()
+    for _ in range(2):
+        story.do(events.Cancel)
+        assert {e.attempt for e in story.effects if isinstance(e, Kill)} >= {
+            "r1-extract-1.check1",
+            story.launches()[-1],
+        }
+        story.seen("cancelled")
+        story.do(events.Retry)
+        story.begin()
 
 
 def test_bench_it_at_its_gate_is_marked_once_it_is_carried_out() -> None:
