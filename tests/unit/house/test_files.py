@@ -15,7 +15,7 @@ FOREIGN = re.compile(
             r"(?<![\w.])/wo" + "rk/",
             "shared/" + "(design|data|spi" + "kes|hooks)",
             r"\bissue #\d",
-            r"\bspi" + r"kes?\b",
+            r"\bspi" + r"kes?/|\bthe spi" + r"kes?\b",  # the word itself is one that people say of a loss
             "/tmp/" + r"team\b",
             r"\b(clau" + r"de|anthro" + r"pic|chat" + r"gpt|copi" + r"lot)\b",
             r"(?-i:\bTO" + r"DO\b|\bFIX" + r"ME\b|\bX" + r"XX\b)",
