@@ -173,6 +173,11 @@ class Pipeline:
         until = next((k for k, stage in enumerate(rest) if stage.gate), len(rest))
         return (self.stages[i], *rest[:until])
 
+    def gated(self, id_: str) -> StageSpec:
+        """The stage whose gate leads to this one: itself, or the nearest before it that has one."""
+        behind = self.stages[: self.index(id_) + 1]
+        return next((stage for stage in reversed(behind) if stage.gate), behind[-1])
+
     def leads_to(self, before: str, id_: str) -> bool:
         """Whether passing the gate before `before` leads to the stage `id_`."""
         return id_ in [stage.id for stage in self.led_to(before)]

@@ -14,7 +14,7 @@ _PASSING = (events.Advance, events.Arm, events.Bench, events.Override, events.Ex
 def gate_rules(order: events.Ordered, run: Run, pipeline: Pipeline) -> GateSpec | None:
     """The rules of the gate that this order passes, or changes what is behind it. None for all other orders."""
     if isinstance(order, events.Retry) and order.set:
-        return pipeline.stage(run.at).gate
+        return pipeline.gated(run.at).gate
     if not isinstance(order, _PASSING):
         return None
     spec = pipeline.measuring if isinstance(order, events.Bench) else None

@@ -176,8 +176,9 @@ def _override(run: Run, values: dict[str, Value], coming: Iterable[StageSpec]) -
 def retry(run: Run, order: events.Retry, pipeline: Pipeline) -> Moved:
     """Launch the stage again on what it left. With other values it is not what its gate was passed for."""
     changed = _override(run, order.set, (pipeline.stage(run.at),))
-    if changed.stages != run.stages:
-        return _start_again(changed, run.at, order, pipeline, run)
+    gated = pipeline.gated(run.at).id
+    if changed.stages != run.stages and needed_for(changed, gated, pipeline) > 1:
+        return _start_again(changed, gated, order, pipeline, run)
     return start(changed, run.at, order.by, order.at, order.undo_s, pipeline, before=run)
 
 

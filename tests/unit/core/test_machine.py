@@ -194,6 +194,33 @@ def test_an_absent_attempt_is_lost_only_after_it_was_launched(story: Story) -> N
     assert story.phase is Phase.FAILED and story.last().state is AttemptState.LOST
 
 
+@pytest.mark.parametrize("values", [{}, {"lr": 2e-4}])
+def test_a_retry_with_other_values_needs_the_two_people_of_the_gate_that_leads_there(values: dict[str, float]) -> None:
+    story = Story(needed=2)  # before vocab, which leads to train
+    story.to_gate_after_extract()
+    for by in ("UA", "UB"):
+        story.advance(by=by)
+    story.proof()
+    story.begin()
+    story.work()
+    story.proof()
+    story.work(rc=1)
+    assert (story.phase, story.run.at) == (Phase.FAILED, "train")
+    story.do(events.Retry, by="UA", set=values)
+    if not values:
+        assert story.launches()[-1] == "r1-train-2", "what two passed may be tried again by one"
+        return
+    assert story.phase is Phase.WAITING and story.run.gate is not None and story.run.gate.before == "vocab"
+    assert story.launches()[-1] == "r1-train-1"
+    story.advance(by="UB")
+    story.proof()
+    story.begin()
+    assert story.last().id == "r1-vocab-2"
+    story.work()
+    story.proof()
+    assert story.last().id == "r1-train-2" and story.last().settings == values
+
+
 def test_what_is_lost_is_told_with_its_last_lines_and_what_a_retry_goes_on_from(story: Story) -> None:
     """Though its folder is gone from the host, as after a restart with a folder in memory."""
     story.advance()
