@@ -4,6 +4,7 @@ import pytest
 
 from bot.adapters.slack.call import Caller
 from bot.adapters.slack.poster import SlackPoster
+from bot.adapters.slack.quiet import RATE_LIMITED, Quiet
 from bot.adapters.slack.web import open_client
 from bot.core.cards import say
 from bot.errors import ChatUnavailable
@@ -109,3 +110,16 @@ def test_no_connection_is_told_of_the_whole_chat(control: ControlClient, poster:
     assert cut.value.whole and not cut.value.fatal
     control.fault("lost_request", "chat.update")
     assert not edit(poster, "1.0").whole, "a connection that breaks under one call says nothing of others"
+
+
+def test_silence_never_shortens_the_rest_that_was_asked_for(watch: Watch) -> None:
+    quiet = Quiet(watch)
+    quiet.limited("chat.update", 30.0)
+    for about in ("1.0", "2.0"):  # calls that were under way when the limit came
+        quiet.unanswered("chat.update", about)
+    watch.s += 29.0
+    with pytest.raises(ChatUnavailable) as resting:
+        quiet.check("chat.update")
+    assert resting.value.code == RATE_LIMITED
+    watch.s += 1.5
+    quiet.check("chat.update")

@@ -38,7 +38,7 @@ class Quiet:
 
     def limited(self, method: str, wait_s: float) -> None:
         with self._lock:
-            self._until[method] = (self._now() + wait_s, RATE_LIMITED)
+            self._rest(method, wait_s, RATE_LIMITED)
 
     def unanswered(self, method: str, about: str) -> None:
         """Once calls about different things had no answer, those behind need not wait for theirs one by one."""
@@ -48,4 +48,8 @@ class Quiet:
             if len(calls) >= SILENT_AFTER:
                 rests = self._rests.get(method, 0)
                 self._rests[method] = rests + 1
-                self._until[method] = (self._now() + PATIENCE_S[min(rests, len(PATIENCE_S) - 1)], NO_ANSWER)
+                self._rest(method, PATIENCE_S[min(rests, len(PATIENCE_S) - 1)], NO_ANSWER)
+
+    def _rest(self, method: str, wait_s: float, code: str) -> None:
+        """Never for less than it was to rest already."""
+        self._until[method] = max(self._until.get(method, (0.0, "")), (self._now() + wait_s, code))
