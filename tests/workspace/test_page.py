@@ -133,6 +133,6 @@ def test_buttons_press_confirm_and_warn(control: ControlClient, bot: Recorder, w
         assert bot.bodies[-1]["actions"][0]["action_id"] == "go"
         await tab.run("document.querySelector('dialog .button.primary').click()")
         # the recorder has no listener for it: Bolt never acks, and the page says so
-        await tab.until(f"{TEXT}.includes('did not answer in time')")
+        await tab.until(f"{TEXT}.includes('did not answer in time')", timeout_s=25.0)
 
     browse(f"{control.base_url}/?as={OPERATOR}#/{RUNS}", scenario)
