@@ -257,12 +257,17 @@ def started(floor: Floor, options: DeployOptions) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_killed_behind_the_switch_it_goes_on_and_still_knows_what_to_go_back_to(floor: Floor) -> None:
+def killed(floor: Floor, options: DeployOptions) -> None:
+    """A deployment that was killed behind the switch; the service manager works again."""
     floor.service.manager = "hangs"
-    process = started(floor, floor.options())
+    process = started(floor, options)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     floor.service.manager = "works"
+
+
+def test_killed_behind_the_switch_it_goes_on_and_still_knows_what_to_go_back_to(floor: Floor) -> None:
+    killed(floor, floor.options())
     floor.service.accepts[floor.names["second"]] = 0
     with pytest.raises(ServerError, match=f"Taken back: {floor.names['first']}"):
         run(floor.options())
@@ -271,11 +276,7 @@ def test_killed_behind_the_switch_it_goes_on_and_still_knows_what_to_go_back_to(
 
 
 def test_another_attempt_has_a_folder_of_its_own_and_still_goes_back_to_what_was_proven(floor: Floor) -> None:
-    floor.service.manager = "hangs"
-    process = started(floor, floor.options(out=floor.root / "deploy" / "1"))
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    floor.service.manager = "works"
+    killed(floor, floor.options(out=floor.root / "deploy" / "1"))
     floor.service.accepts[floor.names["second"]] = 0
     with pytest.raises(ServerError, match=f"Taken back: {floor.names['first']}"):
         run(floor.options(out=floor.root / "deploy" / "2"))
@@ -283,11 +284,7 @@ def test_another_attempt_has_a_folder_of_its_own_and_still_goes_back_to_what_was
 
 
 def test_what_was_killed_before_it_was_proven_is_nothing_to_go_back_to(floor: Floor) -> None:
-    floor.service.manager = "hangs"
-    process = started(floor, floor.options())
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    floor.service.manager = "works"
+    killed(floor, floor.options())
     third = made_draft(floor.root / "third", b"third")
     floor.service.accepts[release.release_name(third)] = 0
     with pytest.raises(ServerError, match=f"Taken back: {floor.names['first']}"):

@@ -1,4 +1,4 @@
-"""Worlds for scenarios: each its own workspace, bot and host folder."""
+"""Worlds and rooms for scenarios: each its own chat, bot and host."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bot.workspace import running_workspace
+from tests.scenario.room import Room
 from tests.scenario.world import World, pipeline
 
 MakeWorld = Callable[..., World]
@@ -35,3 +36,12 @@ def world(make_world: MakeWorld) -> World:
     made.say("<@U0BOT> start quick")
     made.head()
     return made
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    """The engine is up and r1 is planned."""
+    made = Room(tmp_path)
+    made.start()
+    yield made
+    made.down()

@@ -19,14 +19,6 @@ from tests.scenario.room import BEN, BOT, Room, pipeline
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path)
-    made.start()
-    yield made
-    made.down()
-
-
-@pytest.fixture
 def two_hosts(tmp_path: Path) -> Iterator[Room]:
     """r1 runs on box1, r2 on box2."""
     made = Room(tmp_path, hosts=("box1", "box2"))

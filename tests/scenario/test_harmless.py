@@ -1,8 +1,6 @@
 """What people say and hosts log does no harm: odd text holds nothing up, and secrets reach no post."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,14 +9,6 @@ from bot.service.outcome import TERMINAL
 from runner.protocol.logtext import clean_tail
 from tests.scenario.chat import text
 from tests.scenario.room import Room
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path)
-    made.start()
-    yield made
-    made.down()
 
 
 def test_half_a_surrogate_from_a_terminal_holds_up_no_order(room: Room) -> None:

@@ -1,9 +1,8 @@
 """What a host tells may be odd in every way: one attempt's records harm neither another run nor the channel."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,14 +19,6 @@ from tests.scenario.chat import text
 from tests.scenario.room import Room
 
 SHOUT = "<!channel> <@U0BEN> <https://evil|ok>"
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path)
-    made.start()
-    yield made
-    made.down()
 
 
 def synthesising(room: Room) -> str:

@@ -2,24 +2,13 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 from bot.core.model import Phase
 from bot.core.stored import Posted
 from tests.scenario.chat import text
 from tests.scenario.room import ADA, BEN, BOT, Room
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path)
-    made.start()
-    yield made
-    made.down()
 
 
 def test_one_post_delivered_four_times_is_one_order(room: Room) -> None:

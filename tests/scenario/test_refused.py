@@ -1,10 +1,9 @@
 """A refused launch is told only once it is certain that nothing runs and nothing will: no retry makes two of it."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,14 +18,6 @@ from tests.scenario.room import Room
 
 Launching = Callable[[AttemptSpec, Mapping[str, str]], AttemptView]
 FIRST = "r1-synth-1"
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path)
-    made.start()
-    yield made
-    made.down()
 
 
 class Tries:

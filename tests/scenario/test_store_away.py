@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +14,6 @@ from bot.core.model import Phase
 from bot.errors import StoreUnavailable
 from bot.service.engine import LEASE_S
 from tests.scenario.room import BEN, Room
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path)
-    made.start()
-    yield made
-    made.down()
 
 
 @contextmanager
