@@ -1,7 +1,8 @@
 """Drafters trained on given token ids: tok/s, held-out accuracy, and acceptance length on prompts.
 
 Features are made here, by the target in transformers. `--run "name lr=2e-3 init_head=target ..."` is one training run,
-with the settings of `python -m runner train`; as many as given. Acceptance is that of a greedy loop of draft and
+with the settings of `python -m runner train`; as many as given. One more setting is for trials alone: `mask_shift=N`
+supervises N tokens earlier than the mask says (later, when below 0). Acceptance is that of a greedy loop of draft and
 verify, as `runner.train.accepted` finds it.
 """
 
@@ -58,6 +59,13 @@ class Memory:
     def read(self, number: int) -> Sample:
         aux, last = self.features[number]
         return Sample(input_ids=self.tokens[number], loss_mask=self.masks[number], aux=aux, last=last)
+
+
+def shifted(mask: np.ndarray[Any, Any], by: int) -> np.ndarray[Any, Any]:
+    """[T] supervised `by` tokens earlier."""
+    moved = np.zeros_like(mask)
+    moved[max(-by, 0) : len(mask) - max(by, 0)] = mask[max(by, 0) : len(mask) - max(-by, 0)]
+    return moved
 
 
 def load_target(folder: Path, dtype: torch.dtype, device: torch.device) -> Any:
@@ -190,7 +198,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     memory = Memory(tokens, masks, features_of(model, tokens, options.indices))
     found: dict[str, Any] = {"device": str(device), "features_s": time.perf_counter() - started_s, "runs": {}}
     embedding = model.get_input_embeddings().weight.detach()
-    judge = lambda drafter: {name: acceptance(drafter, those, options.steps) for name, those in asked.items()}  # noqa: E731
+
+    def judge(drafter: Drafter) -> dict[str, Any]:
+        return {name: acceptance(drafter, those, options.steps) for name, those in asked.items()}
+
     if options.peer:
         found["peer"] = judge(Drafter.load(options.peer, embedding))
     del model
@@ -203,7 +214,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             out = Path(scratch) / name
             folders = {"target": options.target, "features": out, "vocab": Path(scratch) / "vocab", "out": out}
             settings = {"dtype": str(dtype)[6:], "evaluate_samples": "0", **dict(pair.split("=", 1) for pair in pairs)}
-            loop, numbers = train_one(settings, memory, held, folders, options.device)
+            shift = int(settings.pop("mask_shift", 0))
+            data = replace(memory, masks=[shifted(mask, shift) for mask in masks])
+            loop, numbers = train_one(settings, data, held, folders, options.device)
             rows = embedding.to(loop.session.dtype)
             drafter = Drafter(model=loop.session.model, embedding=rows, vocab=vocab, config={})
             found["runs"][name] = {"settings": run, **numbers, "acceptance": judge(drafter)}

@@ -46,7 +46,7 @@ def layer_ids(indices: Sequence[int], family: str) -> list[int]:
 def required_shapes(shape: DraftShape) -> dict[str, tuple[int, ...]]:
     """Name and shape of every tensor of the file."""
     hidden, q, kv, inner = shape.hidden_size, shape.q_width, shape.kv_width, shape.intermediate_size
-    return {
+    return dict.fromkeys(_fc_norms(shape), (hidden,)) | {
         "fc.weight": (hidden, shape.num_aux * hidden),
         "midlayer.input_layernorm.weight": (hidden,),
         "midlayer.hidden_norm.weight": (hidden,),
@@ -65,6 +65,10 @@ def required_shapes(shape: DraftShape) -> dict[str, tuple[int, ...]]:
     }
 
 
+def _fc_norms(shape: DraftShape) -> list[str]:
+    return [f"fc_norm.{number}.weight" for number in range(shape.num_aux)] if shape.fc_norm else []
+
+
 def to_served(model: Mapping[str, "Tensor"], shape: DraftShape, vocab: VocabMap) -> dict[str, "Tensor"]:
     """The draft model's parameters under the names that SGLang loads; q, k and v read (embedding, hidden)."""
     import torch
@@ -73,7 +77,8 @@ def to_served(model: Mapping[str, "Tensor"], shape: DraftShape, vocab: VocabMap)
     halves = zip(*(torch.split(model[name], widths) for name in ("qkv_embed", "qkv_hidden")), strict=True)
     q, k, v = (torch.cat(pair, dim=1) for pair in halves)
     gate, up = model["gate_up"].chunk(2)
-    return {
+    norms = {name: torch.ones_like(model["norm"]) for name in _fc_norms(shape)}
+    return norms | {
         "fc.weight": model["fc"],
         "midlayer.input_layernorm.weight": model["input_norm"],
         "midlayer.hidden_norm.weight": model["hidden_norm"],
@@ -102,8 +107,11 @@ def from_served(tensors: Mapping[str, "Tensor"], shape: DraftShape) -> dict[str,
     layer = "midlayer."
     qkv = [tensors[f"{layer}self_attn.{name}_proj.weight"].chunk(2, dim=1) for name in "qkv"]
     mlp = {name: tensors[f"{layer}mlp.{name}_proj.weight"] for name in ("gate", "up", "down")}
+    fc = tensors["fc.weight"]
+    if norms := _fc_norms(shape):  # a weight before a matrix is a factor of its columns
+        fc = fc * torch.cat([tensors[name] for name in norms])
     return {
-        "fc": tensors["fc.weight"],
+        "fc": fc,
         "input_norm": tensors[layer + "input_layernorm.weight"],
         "hidden_norm": tensors[layer + "hidden_norm.weight"],
         "qkv_embed": torch.cat([embed for embed, _ in qkv]),
@@ -151,6 +159,7 @@ def served_config(shape: DraftShape, ids: Sequence[int], target: Mapping[str, An
         "rope_theta": rope.theta,
         "rope_scaling": rope.scaling or None,
         "tie_word_embeddings": False,
+        "fc_norm": shape.fc_norm,
         "torch_dtype": dtype,
         "eagle_config": {"eagle_aux_hidden_state_layer_ids": list(ids), "use_aux_hidden_state": True},
     }

@@ -37,7 +37,7 @@ def drafts_everywhere(drafter: Drafter, tokens_T: Tensor, aux_TC: Tensor, steps:
     kept = torch.from_numpy(drafter.vocab.kept).to(device)
     cos, sin = (table.to(device) for table in tables(shape.rope, dim, slots + steps))
     weight = torch.cat([model.qkv_embed, model.qkv_hidden], dim=1)
-    hidden, token = F.linear(aux_TC[:slots].to(dtype), model.fc), tokens_T[1:].to(device)
+    hidden, token = F.linear(model.captured(aux_TC[:slots].to(dtype)), model.fc), tokens_T[1:].to(device)
 
     def norm(x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, (shape.hidden_size,), weight, shape.rms_norm_eps)

@@ -27,12 +27,20 @@ class TrainConfig:
 
     ttt_length: int = option("training-time-test steps: how far the drafter learns to feed on itself", 7)
     step_decay: float = option("weight of step k in the loss is step_decay ** k", 0.8)
+    teacher_temperature: float = option(
+        "temperature of the target's choice that is taught; below 1 its first choice counts for more", 1.0
+    )
     intermediate_size: int = option("width of the draft layer's MLP (0: the target's)", 0)
     num_heads: int = option("query heads of the draft layer (0: the target's)", 0)
     num_kv_heads: int = option("key and value heads of the draft layer (0: the target's)", 0)
     head_dim: int = option("width of a head (0: the target's)", 0)
     rope: str = option(
         "position embedding: the target's settings, or plain RoPE with its theta", "target", ("target", "default")
+    )
+    capture_norm: str = option(
+        "captured states as they are, or each divided by its root mean square (SGLang's fc_norm)",
+        "none",
+        ("none", "rms"),
     )
     init_head: str = option("draft head starts as the target head's rows, or random", "none", ("none", "target"))
     init_layer: str = option("draft layer starts as the target's last layer, or random", "none", ("none", "target"))
@@ -98,5 +106,7 @@ class TrainConfig:
             raise StageError("nothing to train: give --epochs or --max-steps")
         if self.shard == "full" and self.graphs == "on":
             raise StageError("--graphs on needs weights that stay in place: give --shard none, or --graphs auto")
+        if self.teacher_temperature <= 0:
+            raise StageError("--teacher-temperature must be positive")
         if self.lr <= 0 or not 0 < self.step_decay <= 1:
             raise StageError("--lr must be positive and --step-decay in (0, 1]")

@@ -8,6 +8,7 @@ The embedding is the target's, frozen, and no part of this module.
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from runner.train.layout import Layout
@@ -55,8 +56,17 @@ class DraftModel(nn.Module):
         weights = LayerWeights(*(getattr(self, name) for name in LayerWeights._fields))
         angles = self._angles(layout, ttt_length)
         unrolled = Unrolled(self.shape, layout, ttt_length, weights, angles, self.checkpoint_activations)
-        states: Tensor = Unroll.apply(unrolled, aux_NC, embeds_NH, *weights)  # type: ignore[no-untyped-call]
+        states: Tensor = Unroll.apply(  # type: ignore[no-untyped-call]
+            unrolled, self.captured(aux_NC), embeds_NH, *weights
+        )
         return states
+
+    def captured(self, aux_NC: Tensor) -> Tensor:
+        """What `fc` reads of the captured states. A norm's own weights would be columns of `fc`: it has none."""
+        if not self.shape.fc_norm:
+            return aux_NC
+        apart = aux_NC.unflatten(-1, (self.shape.num_aux, -1))
+        return F.rms_norm(apart, apart.shape[-1:], eps=self.shape.rms_norm_eps).flatten(-2)
 
     def idle(self) -> Tensor:
         """A zero that every weight is part of: its backward pass gives each a gradient of zeros."""

@@ -68,7 +68,7 @@ class Drafter:
     @torch.no_grad()
     def project(self, aux_NC: Tensor) -> Tensor:
         """The target's captured states as the drafter's hidden states."""
-        return F.linear(aux_NC, self.model.fc)
+        return F.linear(self.model.captured(aux_NC), self.model.fc)
 
     @torch.no_grad()
     def extend(self, tokens_N: Tensor, hidden_NH: Tensor, cache: Cache) -> Tensor:

@@ -33,11 +33,13 @@ FIXED = (
     "seed",
     "ttt_length",
     "step_decay",
+    "teacher_temperature",
     "intermediate_size",
     "num_heads",
     "num_kv_heads",
     "head_dim",
     "rope",
+    "capture_norm",
     "init_head",
     "init_layer",
     "optimizer",
@@ -105,7 +107,7 @@ def prepare(config: TrainConfig, source: Source, num_aux: int, ranks: Ranks) -> 
     model.to(device=ranks.device, dtype=torch.float32 if shared else dtype)
     model.checkpoint_activations = config.checkpoint_activations
     spread = Sharded(model, ranks, dtype) if shared else Replicated()
-    target_head = TargetHead.make(head.to(ranks.device, dtype), kept.to(ranks.device))
+    target_head = TargetHead.make(head.to(ranks.device, dtype), kept.to(ranks.device), config.teacher_temperature)
     train, held = split(source.num_supervised, config.held_out, config.seed)
     if not train:
         raise DataError("no sample with a supervised token to train on", "look at extract's loss masks")

@@ -6,6 +6,7 @@ from typing import Any
 from runner.protocol.errors import DataError, StageError
 
 VARIANTS = ("default", "linear", "llama3", "yarn")
+_OTHER_NORMS = ("norm_before_fc", "use_aux_norm", "norm_output")  # of SGLang 0.5.23's drafter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,7 @@ class DraftShape:
     rms_norm_eps: float
     rope: Rope
     num_aux: int = 3
+    fc_norm: bool = False  # each captured state is divided by its root mean square before fc
 
     @property
     def q_width(self) -> int:
@@ -66,7 +68,10 @@ class DraftShape:
 
 
 def shape_of(config: dict[str, Any]) -> DraftShape:
-    """The shape that a served config describes. Raises DataError for a missing field."""
+    """The shape that a served config describes. Raises DataError for a missing field, or a norm unknown here."""
+    for name in _OTHER_NORMS:
+        if config.get(name) or (config.get("eagle_config") or {}).get(name):
+            raise DataError(f"the drafter's config asks for {name}, which is not known here")
     try:
         ids = (config.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
         return DraftShape(
@@ -80,6 +85,7 @@ def shape_of(config: dict[str, Any]) -> DraftShape:
             rms_norm_eps=config["rms_norm_eps"],
             rope=read_rope(config),
             num_aux=len(ids) if ids else 3,
+            fc_norm=bool(config.get("fc_norm")),
         )
     except KeyError as error:
         raise DataError(f"the drafter's config has no {error}") from error

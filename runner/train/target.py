@@ -95,6 +95,7 @@ def draft_shape(weights: TargetWeights, config: TrainConfig, draft_vocab_size: i
         rms_norm_eps=float(target.get("rms_norm_eps") or 1e-6),
         rope=read_rope(target, config.rope),
         num_aux=num_aux,
+        fc_norm=config.capture_norm == "rms",
     )
 
 

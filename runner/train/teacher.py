@@ -21,14 +21,15 @@ class TargetHead:
     full_VH: Tensor
     draft_DH: Tensor
     draft_of_V: Tensor  # int64 [V]: draft id, or -1; in the CPU's memory
+    temperature: float = 1.0
 
     @staticmethod
-    def make(full_VH: Tensor, kept_D: Tensor) -> "TargetHead":
-        """`kept_D`: target ids of the draft vocabulary, ascending."""
+    def make(full_VH: Tensor, kept_D: Tensor, temperature: float = 1.0) -> "TargetHead":
+        """`kept_D`: target ids of the draft vocabulary, ascending. `temperature` of what the drafter is taught."""
         draft_of = torch.full((full_VH.shape[0],), -1, dtype=torch.int64)
         draft_of[kept_D.cpu()] = torch.arange(len(kept_D))
         draft = full_VH[kept_D.to(full_VH.device)].contiguous()
-        return TargetHead(full_VH=full_VH, draft_DH=draft, draft_of_V=draft_of)
+        return TargetHead(full_VH=full_VH, draft_DH=draft, draft_of_V=draft_of, temperature=temperature)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +46,11 @@ class Teacher:
 
     @torch.no_grad()
     def probabilities(self) -> Tensor:
-        """The target's softmax over the draft vocabulary [T, Vd], fp32."""
-        return torch.softmax(torch.matmul(self.last_TH, self.head.draft_DH.t()), dim=-1, dtype=torch.float32)
+        """The target's softmax over the draft vocabulary [T, Vd], fp32, at the temperature that is taught."""
+        logits = torch.matmul(self.last_TH, self.head.draft_DH.t())
+        if self.head.temperature != 1.0:
+            logits = logits.float().div_(self.head.temperature)
+        return torch.softmax(logits, dim=-1, dtype=torch.float32)
 
 
 @torch.no_grad()

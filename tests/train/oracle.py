@@ -23,6 +23,8 @@ class Spec:
     rope_factor: float
     ttt_length: int
     decay: float = 0.8
+    fc_norm: bool = False
+    temperature: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,11 @@ def attend(q, keys, values, mask, spec):
 def draft_states(p: Params, talk: Conversation, embedding, spec: Spec, mistake: str = "") -> list[torch.Tensor]:
     """h'_t of every step, [T, H] each; token ids beyond the end are 0 and reach nothing that is supervised."""
     length = len(talk.input_ids)
-    h = talk.aux @ p["fc.weight"].T
+    aux = talk.aux
+    if spec.fc_norm:
+        thirds = aux.chunk(3, dim=-1)
+        aux = torch.cat([rms_norm(part, p[f"fc_norm.{n}.weight"], spec.eps) for n, part in enumerate(thirds)], dim=-1)
+    h = aux @ p["fc.weight"].T
     keys, values, states = [], [], []
     for step in range(spec.ttt_length):
         ahead = step if mistake == "own_token" else step + 1
@@ -114,7 +120,7 @@ def losses(p: Params, talks, embedding, target_head, t2d, spec: Spec, mistake: s
                 supervised[step] += 1
                 if not t2d[full.argmax()] and mistake != "keep_outside":
                     continue
-                teacher = torch.softmax(full[t2d], -1)
+                teacher = torch.softmax(full[t2d] / spec.temperature, -1)
                 sums[step] = sums[step] - (teacher * torch.log_softmax(logits[t], -1)).sum()
                 correct[step] += int(logits[t].argmax() == teacher.argmax())
                 kept[step] += 1

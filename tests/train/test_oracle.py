@@ -36,6 +36,8 @@ class Case:
     draft_vocab: int = 17
     ttt: int = 4
     scaling: dict[str, Any] = field(default_factory=dict)
+    fc_norm: bool = False
+    temperature: float = 1.0
 
 
 CASES = {
@@ -65,6 +67,8 @@ CASES = {
         (29,), (((4, 29),),), scaling={"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
     ),
     "longer than a block of queries": Case((300, 150), (((20, 300),), ((100, 150),)), ttt=3, draft_vocab=30),
+    "captured states normed": Case((23, 9), (((9, 23),), ((2, 9),)), fc_norm=True),
+    "a sharper teacher": Case((23, 9), (((9, 23),), ((2, 9),)), temperature=0.4),
     "nothing supervised beside something": Case((9, 12), ((), ((6, 12),))),
 }
 
@@ -87,6 +91,7 @@ class World:
             draft_vocab_size=case.draft_vocab,
             rms_norm_eps=1e-5,
             rope=self.rope,
+            fc_norm=case.fc_norm,
         )
         self.kept = torch.randperm(case.vocab, generator=gen)[: case.draft_vocab].sort().values
         self.t2d = torch.zeros(case.vocab, dtype=torch.bool)
@@ -122,7 +127,7 @@ class World:
 
     def placed(self) -> Placed:
         pack = read_pack(self, range(len(self.talks)), self.case.ttt, 0, skip_bad=False)  # type: ignore[arg-type]
-        head = TargetHead.make(self.head, self.kept)
+        head = TargetHead.make(self.head, self.kept, self.case.temperature)
         target = Target(embedding_VH=self.embedding, head=head)
         return place(pack, target, Choices(head), torch.device("cpu"), torch.float32)
 
@@ -139,7 +144,15 @@ class World:
     def plain(self, mistake: str = ""):
         inverse, factor = frequencies(self.rope, self.case.head_dim)
         spec = oracle.Spec(
-            self.case.heads, self.case.kv_heads, self.case.head_dim, 1e-5, inverse, factor, self.case.ttt
+            self.case.heads,
+            self.case.kv_heads,
+            self.case.head_dim,
+            1e-5,
+            inverse,
+            factor,
+            self.case.ttt,
+            fc_norm=self.case.fc_norm,
+            temperature=self.case.temperature,
         )
         vocab = VocabMap(self.kept.numpy(), self.case.vocab)
         served = to_served(dict(self.model.named_parameters()), self.shape, vocab)
@@ -148,6 +161,7 @@ class World:
         out[0].backward()
         maps = {"d2t": torch.from_numpy(vocab.d2t), "t2d": torch.from_numpy(vocab.t2d)}
         grads = {n: t.grad if t.grad is not None else torch.zeros_like(t) for n, t in params.items()}
+        grads |= {n: torch.ones_like(t) for n, t in params.items() if n.startswith("fc_norm")}  # they are not trained
         return out, from_served({**grads, **maps}, self.shape)
 
 

@@ -22,7 +22,13 @@ def drafter_of(world: World) -> Drafter:
 
 
 @pytest.mark.parametrize(
-    "name", ["one conversation, a long answer", "seven steps, every head its own keys", "yarn rope"]
+    "name",
+    [
+        "one conversation, a long answer",
+        "seven steps, every head its own keys",
+        "yarn rope",
+        "captured states normed",
+    ],
 )
 def test_a_chain_along_the_true_tokens_sees_what_training_saw(name: str) -> None:
     """Slots 0..t by extension, then the chain: SGLang's order of things. Training's step k at slot t is the same."""
