@@ -12,6 +12,7 @@ from runner.drafter import (
     from_served,
     layer_ids,
     required_shapes,
+    served_config,
     shape_complaints,
     to_served,
     write_draft,
@@ -19,6 +20,7 @@ from runner.drafter import (
 from runner.export import main as export_main
 from runner.protocol.errors import CaptureMismatch, DataError
 from runner.train.run import train
+from runner.train.shape import shape_of
 from runner.vocab import VocabMap
 from tests.train import tiny
 from tests.train.test_oracle import CASES, World
@@ -51,6 +53,27 @@ def test_names_and_back() -> None:
     assert {name: tuple(t.shape) for name, t in served.items()} == required_shapes(world.shape)
     back = from_served(served, world.shape)
     assert all(torch.equal(back[name], p) for name, p in world.model.named_parameters())
+
+
+def test_normed_captures_are_served_as_norms_whose_weights_go_into_fc() -> None:
+    world = World(CASES["captured states normed"])
+    served = to_served(dict(world.model.named_parameters()), world.shape, VocabMap(world.kept.numpy(), 61))
+    assert {name: tuple(t.shape) for name, t in served.items()} == required_shapes(world.shape)
+    assert all(torch.equal(served[f"fc_norm.{n}.weight"], torch.ones(24)) for n in range(3))
+    assert torch.equal(from_served(served, world.shape)["fc"], world.model.fc)
+    weighted = served | {"fc_norm.1.weight": torch.full((24,), 3.0)}  # by a trainer that gives them weights
+    ratio = from_served(weighted, world.shape)["fc"] / world.model.fc
+    assert torch.allclose(ratio, torch.tensor([1.0, 3.0, 1.0]).repeat_interleave(24).expand(24, 72))
+
+
+def test_the_config_says_whether_captures_are_normed() -> None:
+    shape = World(CASES["captured states normed"]).shape
+    assert shape_of(served_config(shape, [1, 2, 3], {}, "float32")) == shape
+    plain = World(CASES["one step"]).shape
+    assert not shape_of(served_config(plain, [1, 2, 3], {}, "float32")).fc_norm
+    for more in ({"norm_output": True}, {"eagle_config": {"norm_before_fc": True}}):
+        with pytest.raises(DataError, match="not known here"):
+            shape_of(served_config(plain, [1, 2, 3], {}, "float32") | more)
 
 
 @pytest.mark.parametrize("name", list(required_shapes(World(CASES["one step"]).shape)))
