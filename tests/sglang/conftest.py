@@ -15,7 +15,7 @@ def models(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("models")
     target.make("tiny-llama", root / "target")
-    write_repeating_drafter(root / "draft", root / "target", LAYER_IDS)
+    write_repeating_drafter(root / "draft", root / "target", LAYER_IDS, fc_norm=True)
     texts = ["hello 0 the fox", "hello 3 the fox", "the lazy dog jumps", "a quick brown fox, hello world", "over"]
     (root / "prompts.jsonl").write_text(
         "".join(json.dumps({"id": f"p{i}", "turns": [t]}) + "\n" for i, t in enumerate(texts))

@@ -30,6 +30,11 @@ class Drafter:
 
     def fuse(self, aux: Tensor) -> Tensor:
         """[T, 3H] captured states to [T, H]."""
+        if self.config["fc_norm"]:
+            weights = [self.weights[f"fc_norm.{number}.weight"] for number in range(3)]
+            eps = self.config["rms_norm_eps"]
+            parts = [F.rms_norm(x, w.shape, w, eps) for x, w in zip(aux.chunk(3, -1), weights, strict=True)]
+            aux = torch.cat(parts, -1)
         return aux @ self.weights["fc.weight"].T
 
     def forward(self, tokens: list[int], hidden: Tensor) -> tuple[Tensor, int]:

@@ -8,7 +8,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 
-def write_repeating_drafter(folder: Path, target: Path, layer_ids: list[int], noise: float = 0.02) -> None:
+def write_repeating_drafter(
+    folder: Path, target: Path, layer_ids: list[int], noise: float = 0.02, fc_norm: bool = False
+) -> None:
     """A drafter that tends to repeat the target's last choice, which a random target often does too.
 
     fc passes the highest captured state through with its sign turned, the last norm turns it back, and the head is
@@ -45,9 +47,13 @@ def write_repeating_drafter(folder: Path, target: Path, layer_ids: list[int], no
     }
     for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm"):
         tensors[f"midlayer.{name}.weight"] = torch.ones(hidden)
+    if fc_norm:
+        norms = [0.2 + 4 * torch.rand(hidden) for _ in range(3)]  # fc takes them back: who leaves them out drafts worse
+        tensors |= {f"fc_norm.{number}.weight": norm for number, norm in enumerate(norms)}
+        tensors["fc.weight"] = tensors["fc.weight"] / torch.cat(norms)
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    (folder / "config.json").write_text(json.dumps(_config(config, len(kept), layer_ids)))
+    (folder / "config.json").write_text(json.dumps(_config(config, len(kept), layer_ids) | {"fc_norm": fc_norm}))
 
 
 def _config(target: dict[str, Any], draft_vocab: int, layer_ids: list[int]) -> dict[str, Any]:
