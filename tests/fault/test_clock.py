@@ -46,9 +46,11 @@ def world(tmp_path: Path, clock: SetClock) -> Iterator[ClockedWorld]:
         next(stage for stage in stages["stages"] if stage["id"] == "vocab")["gate"] = {"remind_s": 60}
         made = ClockedWorld(tmp_path, control, stages)
         made.clock = clock
-        made.up()
-        yield made
-        made.down()
+        try:
+            made.up()
+            yield made
+        finally:
+            made.down()
 
 
 def test_the_tick_outlives_a_clock_that_is_set_back(clock: SetClock) -> None:
