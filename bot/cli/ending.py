@@ -24,15 +24,15 @@ class Ending:
 
     def __init__(self) -> None:
         self.asked = threading.Event()
-        self._heard, self._told = socket.socketpair()
 
     def listen(self) -> None:
         """To be called from the main thread."""
-        self._told.setblocking(False)
-        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        heard, told = self._sockets = socket.socketpair()
+        told.setblocking(False)
+        signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
         for each in SIGNALS:
             signal.signal(each, lambda *_: None)
-        threading.Thread(target=self._hear, name="signals", daemon=True).start()
+        threading.Thread(target=self._hear, args=(heard,), name="signals", daemon=True).start()
 
     def begin(self) -> None:
         """END_S from now the process is over: else the stacks of all threads are told, and it ends in failure."""
@@ -43,6 +43,7 @@ class Ending:
         last.daemon = True
         last.start()
         self.asked.set()
+        log.info("ending")
 
     def let_go(self, parts: Mapping[str, Callable[[], object]], within_s: float = PART_S) -> None:
         """Stop them side by side; what takes longer, or fails, is left: what it holds ends with the process."""
@@ -55,11 +56,11 @@ class Ending:
             if thread.is_alive():
                 log.warning("left behind: %s did not stop within %g s", what, within_s)
 
-    def _hear(self) -> None:
-        while told := self._heard.recv(1):
+    def _hear(self, heard: socket.socket) -> None:
+        while number := heard.recv(1):
             if self.asked.is_set():
                 log.warning("asked again to end: whatever is under way is left behind")
-                os._exit(128 + told[0])
+                os._exit(128 + number[0])
             self.begin()
 
 
