@@ -39,9 +39,9 @@ def test_what_is_deaf_is_killed_and_its_stacks_are_told(tmp_path: Path) -> None:
 
 def test_what_ends_in_failure_is_told(tmp_path: Path) -> None:
     code = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit('broken'))\nprint(flush=True)\n"
-    with owned(process := started(code + "signal.pause()", tmp_path / "log")):
-        with pytest.raises(AssertionError, match=r"ended with 1 after SIGTERM(.|\n)*broken"):
-            end(process, tmp_path / "log")
+    process = started(code + "signal.pause()", tmp_path / "log")
+    with owned(process), pytest.raises(AssertionError, match=r"ended with 1 after SIGTERM(.|\n)*broken"):
+        end(process, tmp_path / "log")
 
 
 def test_what_had_ended_before_is_no_failure(tmp_path: Path) -> None:
