@@ -1,9 +1,7 @@
 """`python -m bot up`: the bot itself, in the foreground."""
 
 import logging
-import signal
-import threading
-from types import FrameType
+import os
 
 from bot.adapters.scheduler import Ticker
 from bot.adapters.slack.call import Caller
@@ -14,6 +12,7 @@ from bot.adapters.slack.poster import SlackPoster
 from bot.adapters.slack.web import open_client
 from bot.adapters.store import Store
 from bot.cli import arguments, wiring
+from bot.cli.ending import Ending
 from bot.cli.hearing import CURSOR, DIRECT, Ears, Hearing
 from bot.cli.logs import open_log
 from bot.cli.missed import Missed
@@ -27,9 +26,11 @@ from bot.service.holder import this_process
 
 log = logging.getLogger("bot")
 TICK_S = 1.0
+ENGINE_S = 6.0  # it waits for its own parts, each for a while
 
 
 def main(argv: list[str]) -> int:
+    """Once it was up it does not return: the interpreter's own end waits for pools of threads, however they hang."""
     to = arguments.parser("up", "Run the bot until SIGTERM or Ctrl-C. Attempts live on; the next start goes on.")
     arguments.add_config(to)
     to.add_argument("--verbose", action="store_true", help="log more")
@@ -40,7 +41,7 @@ def main(argv: list[str]) -> int:
     config = load_config(args.config)
     secret = secret_values(config, config.load_pipelines().values())
     lines.known = lambda: secret
-    return Bot(config).run()
+    os._exit(Bot(config).run())
 
 
 class Bot:
@@ -51,7 +52,7 @@ class Bot:
         self._config = config
         self._store: Store = wiring.open_database(config)
         self._call = Caller(open_client(bot_token, config.slack.base_url))
-        self._stop = threading.Event()
+        self._ending = Ending()
         self._why = ""
         self._desk = Desk(
             config=config,
@@ -81,8 +82,7 @@ class Bot:
 
     def run(self) -> int:
         """Until a signal, or until another bot has taken over."""
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self._signalled)
+        self._ending.listen()
         identity = self._identify()
         self._desk.bot_user = identity
         self._store.set_cursor("bot_user", identity)
@@ -93,40 +93,42 @@ class Bot:
         self._ticker.start()
         self._listener.start()
         log.info("up: %s", ", ".join(self._desk.pipelines))
-        self._stop.wait()
-        self._hearing.stop()
-        self._listener.stop()
-        self._ticker.stop()
-        self._engine.stop()
-        for host in self._desk.hosts.values():
-            host.close()
-        self._store.close()
+        self._ending.asked.wait()
+        self._let_go()
         if self._why:
             log.error("%s", self._why)
         return 1 if self._why else 0
 
+    def _let_go(self) -> None:
+        """Nothing new is heard or begun before the lease is dropped. What is left behind, the next start takes up."""
+        let_go = self._ending.let_go
+        self._hearing.stop()
+        let_go({"the connection to Slack": self._listener.stop})
+        let_go({"the tick": self._ticker.stop})
+        let_go({"the engine": self._engine.stop}, ENGINE_S)
+        let_go({f"host {name}": host.close for name, host in self._desk.hosts.items()})
+        let_go({"the database": self._store.close})
+        log.info("down")
+
     def _identify(self) -> str:
         """Who we are in the chat; waits while the chat is away, fails when the token is no good."""
         wait_s = 1.0
-        while not self._stop.is_set():
+        while not self._ending.asked.is_set():
             try:
                 return identify(self._call).bot_user
             except ChatUnavailable as error:
                 if error.fatal:
                     raise
                 log.warning("%s; again in %g s", error, wait_s)
-                self._stop.wait(wait_s)
+                self._ending.asked.wait(wait_s)
                 wait_s = min(60.0, wait_s * 2)
         return self._store.cursor("bot_user") or ""
-
-    def _signalled(self, number: int, _frame: FrameType | None) -> None:
-        self._stop.set()
 
     def _tick(self) -> None:
         try:
             self._engine.tick()
         except LeaseLost as error:
             self._why = str(error)
-            self._stop.set()
+            self._ending.begin()
         except StoreUnavailable as error:  # without it nothing is done, and there is nothing to end for
             log.warning("%s", error)

@@ -19,7 +19,7 @@ from bot.workspace.client import ControlClient
 from bot.workspace.roster import APP_TOKEN, BOT_TOKEN, BOT_USER
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-BOT_STOP_S = 15.0
+BOT_STOP_S = 25.0  # longer than it takes, whatever hangs
 CONNECT_S = 60.0
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.workspace.refusal import Json
+from bot.writeahead import write_ahead
 
+LOCK_WAIT_S = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS document (kind TEXT, key TEXT, body TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS bytes (key TEXT PRIMARY KEY, body BLOB NOT NULL);
@@ -20,8 +22,8 @@ class Archive:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
         # made by the thread that asks for a server, used by the server's alone
-        self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db = sqlite3.connect(path or ":memory:", LOCK_WAIT_S, isolation_level=None, check_same_thread=False)
+        write_ahead(self._db, LOCK_WAIT_S)
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.executescript(_SCHEMA)
 

@@ -20,6 +20,7 @@ from bot.core.cards import say
 from bot.core.effects import Launch, Post, Withdraw
 from bot.core.orders import Order
 from bot.core.stored import Posted
+from tests.hosting.processes import owned
 from tests.unit.core.story import Story
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -227,12 +228,13 @@ def test_two_that_start_at_once_make_the_tables_once(url: str) -> None:
         subprocess.Popen([sys.executable, "-c", code, url], cwd=CHECKOUT, text=True, **pipes)  # type: ignore[call-overload]
         for _ in range(2)
     ]
-    for each in started:
-        each.stdout.readline()
-    for each in started:
-        each.stdin.write("\n")
-        each.stdin.flush()
-    told = [each.communicate(timeout=120)[1] for each in started]
+    with owned(*started):
+        for each in started:
+            each.stdout.readline()
+        for each in started:
+            each.stdin.write("\n")
+            each.stdin.flush()
+        told = [each.communicate(timeout=120)[1] for each in started]
     assert [each.returncode for each in started] == [0, 0], told
     store = open_store(url)
     assert store.pending_events() == []

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from runner.protocol.files import read_json, write_json
 from runner.verify.deploy import check_deploy
 from tests.bench.made import record
 from tests.deploy.service import Service
+from tests.hosting.processes import owned
 
 PROMPTS = ("p1", "p2", "p3")
 TOKENS = 13
@@ -65,6 +67,7 @@ class Floor:
         }
         release.publish(self.drafts["first"], self.serving)
         release.switch(self.serving, self.names["first"])
+        self.started = ExitStack()
         self.service = Service(self.serving, {self.names["first"]: 1, self.names["second"]: 2})
 
     def options(self, name: str = "second", **given: Any) -> DeployOptions:
@@ -89,7 +92,7 @@ class Floor:
 @pytest.fixture
 def floor(tmp_path: Path) -> Iterator[Floor]:
     made = Floor(tmp_path)
-    with made.service:
+    with made.service, made.started:
         yield made
 
 
@@ -250,6 +253,7 @@ def test_links_and_releases_that_are_not_ours_are_left_alone(floor: Floor) -> No
 def started(floor: Floor, options: DeployOptions) -> subprocess.Popen[bytes]:
     """The verb in a process of its own, behind the switch and inside the restart."""
     process = subprocess.Popen(floor.argv(options), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    floor.started.enter_context(owned(process))
     until_s = time.monotonic() + 30
     while release.served(floor.serving) != floor.names["second"]:
         assert time.monotonic() < until_s and process.poll() is None

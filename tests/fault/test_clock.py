@@ -46,9 +46,18 @@ def world(tmp_path: Path, clock: SetClock) -> Iterator[ClockedWorld]:
         next(stage for stage in stages["stages"] if stage["id"] == "vocab")["gate"] = {"remind_s": 60}
         made = ClockedWorld(tmp_path, control, stages)
         made.clock = clock
-        made.up()
-        yield made
-        made.down()
+        try:
+            made.up()
+            yield made
+        finally:
+            made.down()
+
+
+@pytest.mark.parametrize("ahead_s", [0, -3600, 90])
+def test_a_set_clock_leaves_sleeps_as_they_are(clock: SetClock, ahead_s: float) -> None:
+    clock.set(ahead_s)
+    code = "import time; began_s = time.monotonic(); time.sleep(0.2); assert time.monotonic() - began_s >= 0.2"
+    subprocess.run([sys.executable, "-c", code], env=clock.environment, timeout=60, check=True)
 
 
 def test_the_tick_outlives_a_clock_that_is_set_back(clock: SetClock) -> None:

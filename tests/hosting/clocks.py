@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+_SLEEP = Path(__file__).with_name("clocked")
 _PLACES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 
 
@@ -39,4 +40,7 @@ class SetClock:
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "DONT_FAKE_MONOTONIC": "1",
+            # Without it, waits by the monotonic clock end at once: threads that wait for their turn spin.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(_SLEEP), os.environ.get("PYTHONPATH")))),
         }

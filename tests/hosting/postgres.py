@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.hosting.processes import owned
+
 PACKAGE = "postgresql"
 USER = "pointsman"
 _UNPRIVILEGED = ("postgres", "nobody")
@@ -87,10 +89,11 @@ class Postgres:
 
     def stop(self, crash: bool = False) -> None:
         """Every connection is cut. After a crash the next start recovers from the write-ahead log."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT if crash else signal.SIGINT)
-            self._process.wait(30)
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            with owned(process):
+                process.send_signal(signal.SIGQUIT if crash else signal.SIGINT)
+                process.wait(30)
 
     def close(self) -> None:
         self.stop()

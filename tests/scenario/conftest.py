@@ -1,6 +1,7 @@
 """Worlds and rooms for scenarios: each its own chat, bot and host."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,14 @@ MakeWorld = Callable[..., World]
 @pytest.fixture
 def make_world(tmp_path: Path) -> Iterator[MakeWorld]:
     """`make_world(stages=pipeline(...), **config)`; the bot is ended with the test."""
-    made: list[World] = []
-    with running_workspace() as control:
+    with running_workspace() as control, ExitStack() as ends:
 
         def make(stages: dict[str, Any] | None = None, **config: Any) -> World:
-            made.append(World(tmp_path, control, stages or pipeline(), **config))
-            return made[-1]
+            made = World(tmp_path, control, stages or pipeline(), **config)
+            ends.callback(made.down)
+            return made
 
         yield make
-        for world in made:
-            world.down()
 
 
 @pytest.fixture

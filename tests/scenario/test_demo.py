@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import pytest
 import yaml
 
+from tests.hosting.processes import owned
 from tests.scenario.world import CHECKOUT, pipeline
 
 Open = Callable[..., subprocess.Popen[str]]
@@ -33,13 +34,10 @@ def open_demo(tmp_path: Path) -> Iterator[Open]:
         return opened[-1]
 
     yield start
-    for process in opened:
-        if process.poll() is None:
+    with owned(*opened):
+        for process in opened:
             process.terminate()
             process.wait(PATIENCE_S)
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
 
 
 def read_until(stream: TextIO | None, text: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 from bot.core.model import Phase
 from bot.service.engine import LEASE_S
 from tests.hosting.postgres import Postgres
+from tests.hosting.processes import owned
 from tests.scenario import test_faults, test_once
 from tests.scenario.conftest import MakeWorld
 from tests.scenario.room import Room
@@ -113,15 +114,16 @@ def test_two_bots_one_acts_and_the_other_takes_over_when_it_is_dead(make_world: 
     with world.log.open("ab") as log:
         elsewhere = [sys.executable, "-c", ELSEWHERE, *argv[4:]]
         first = subprocess.Popen(elsewhere, cwd=CHECKOUT, env=world.environment(), stdout=log, stderr=log)
-    world.until(lambda: world.control.look("counters")["connections"] or None, "the bot connects")
-    [(holder,)] = postgres.do("SELECT holder FROM leases", url)
-    assert holder == "gpu-head pid 7 [00000000-1/77]"
-    world.say("<@U0BOT> start quick")
-    world.say("go", world.head())
-    world.until(lambda: world.starts().get("extract"), "extraction runs", 60.0)
-    assert f"another bot is at work on this database: {holder}" in second()
-    first.send_signal(signal.SIGKILL)
-    first.wait(20)
+    with owned(first):
+        world.until(lambda: world.control.look("counters")["connections"] or None, "the bot connects")
+        [(holder,)] = postgres.do("SELECT holder FROM leases", url)
+        assert holder == "gpu-head pid 7 [00000000-1/77]"
+        world.say("<@U0BOT> start quick")
+        world.say("go", world.head())
+        world.until(lambda: world.starts().get("extract"), "extraction runs", 60.0)
+        assert f"another bot is at work on this database: {holder}" in second()
+        first.send_signal(signal.SIGKILL)
+        first.wait(20)
     postgres.do("UPDATE leases SET until = until + 3600", url)  # however slow this machine is
     assert holder in second(), "it may live, for all that can be told from here"
     postgres.do(f"UPDATE leases SET until = until - 3600 - {LEASE_S}", url)  # so long later

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import yaml
 
 from bot.workspace import APP_TOKEN, BOT_TOKEN, OPERATOR, RUNS, ControlClient
+from tests.hosting.processes import STACKS, end
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 STAGE = CHECKOUT / "tests/scenario/stage.py"
@@ -81,7 +82,7 @@ class World:
         self.log = folder / "bot.log"
 
     def environment(self) -> dict[str, str]:
-        return os.environ | {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
+        return os.environ | STACKS | {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
 
     def up(self, within_s: float = 30.0) -> None:
         with self.log.open("ab") as log:
@@ -95,10 +96,9 @@ class World:
         self.until(lambda: self.control.look("counters")["connections"] or None, "the bot connects", within_s)
 
     def down(self, number: int = signal.SIGTERM) -> None:
-        if self.process is not None:
-            self.process.send_signal(number)
-            self.process.wait(20)
-            self.process = None
+        process, self.process = self.process, None
+        if process is not None:
+            end(process, self.log, number)
 
     def bot(self, *words: str) -> str:
         """Run a verb of the command line; returns what it prints."""

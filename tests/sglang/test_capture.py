@@ -19,6 +19,7 @@ from runner.conversations import Conversation, write_conversations
 from runner.protocol.errors import PatchMismatch
 from runner.protocol.files import read_json
 from runner.serve import CaptureSettings, ServerSettings, serve
+from tests.hosting.processes import owned
 
 pytestmark = pytest.mark.sglang
 
@@ -83,7 +84,7 @@ class Bench:
             )
 
     def extract(self, *more: object) -> int:
-        with self.begin(*more) as process:
+        with owned(process := self.begin(*more)):
             return process.wait(DEADLINE_S)
 
     def log(self) -> str:
@@ -218,7 +219,7 @@ def test_after_the_death_of_server_and_client_the_set_is_completed(models: Path,
     write_samples(tmp_path / "samples", bench.model, lengths)
     slow = ("--in-flight", 2, "--writers", 1)
 
-    with bench.begin(*slow) as client:
+    with owned(client := bench.begin(*slow)):
         wait_for(lambda: bench.rows() >= 20, client)
         (group,) = server_groups(client.pid)
         os.kill(scheduler_of(group), signal.SIGKILL)
@@ -260,7 +261,7 @@ def test_a_disk_that_fills_up_stops_the_stage_and_is_no_loss(models: Path, tmp_p
     bench = Bench(models / "tiny-llama", tmp_path)
     write_samples(tmp_path / "samples", bench.model, [100 + number % 50 for number in range(60)])  # 15 MB
     out = ("--out", small_disk / "features")
-    with bench.begin(*out) as client:
+    with owned(client := bench.begin(*out)):
         wait_for(lambda: list(small_disk.glob("features/capture/engine-*")) != [], client)
         ballast = small_disk / "ballast"
         free = os.statvfs(small_disk)

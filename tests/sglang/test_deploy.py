@@ -15,6 +15,7 @@ from runner.deploy.options import DeployOptions
 from runner.serve import ServerSettings, launch
 from runner.serve.settings import DraftSettings
 from runner.verify.deploy import check_deploy
+from tests.hosting.processes import owned
 from tests.sglang.benched import LAYER_IDS, STEPS
 from tests.sglang.made_drafter import write_repeating_drafter
 
@@ -53,7 +54,8 @@ def deploy(manager: Manager, options: DeployOptions) -> tuple[int, str]:
     with log.open("wb") as out:
         argv = [sys.executable, "-m", "runner", "deploy", *flags]
         process = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, env={**os.environ})
-        code = manager.serve_while(process)
+        with owned(process):
+            code = manager.serve_while(process)
     return code, log.read_text()
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import logging
 import re
 import socket
 import threading
@@ -130,6 +131,37 @@ def test_stop_before_start_leaves_no_thread(control: ControlClient, store: Store
     before = threading.active_count()
     open_app(BOT_TOKEN, APP_TOKEN, control.api_url, store).stop()
     assert threading.active_count() == before
+
+
+def test_a_session_that_begins_while_it_is_stopped_ends(control: ControlClient, store: Store) -> None:
+    """The SDK looks whether there is a session, tells the log, and then takes back that it is to end."""
+    listener = open_app(BOT_TOKEN, APP_TOKEN, control.api_url, store)
+    client = listener._connection._client
+    stopping = threading.Event()
+
+    def tells(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith("Starting to receive"):
+            stopping.set()
+            until(lambda: client.current_session_state.terminated)
+            time.sleep(0.2)
+        return True
+
+    log = logging.getLogger("bot.slack")
+    log.setLevel(logging.INFO)
+    log.addFilter(tells)
+    try:
+        listener.start()
+        assert stopping.wait(20)
+        ends = threading.Thread(target=listener.stop, daemon=True)
+        ends.start()
+        ends.join(20)
+        hung = ends.is_alive()
+        client.current_session_state.terminated = True
+        ends.join(20)
+        assert not hung
+    finally:
+        log.removeFilter(tells)
+        log.setLevel(logging.NOTSET)
 
 
 def test_a_closed_stream_is_seen_without_reading_it() -> None:

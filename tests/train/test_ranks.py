@@ -13,6 +13,7 @@ import torch
 
 from runner.train.ranks import Ranks
 from runner.train.run import train
+from tests.hosting.processes import owned
 from tests.train import tiny
 from tests.train.test_loop import equal, weights
 
@@ -42,19 +43,21 @@ def start_ranks(argv: list[str], size: int) -> list[subprocess.Popen[str]]:
 
 def run_on(root: Path, size: int, **changes: object) -> None:
     ranks = start_on(root, size, **changes)
-    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    with owned(*ranks):
+        outs = [process.communicate(timeout=120)[0] for process in ranks]
     assert [process.returncode for process in ranks] == [0] * size, outs
 
 
 def stop_one_rank(root: Path, **changes: object) -> None:
     """SIGTERM to the second of two ranks once there is a checkpoint; both save and end."""
     ranks = start_on(root, 2, **changes)
-    deadline_s = time.monotonic() + 120
-    while not list((root / "train/checkpoints").glob("step-*")):
-        assert all(process.poll() is None for process in ranks) and time.monotonic() < deadline_s
-        time.sleep(0.02)
-    ranks[1].send_signal(signal.SIGTERM)
-    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    with owned(*ranks):
+        deadline_s = time.monotonic() + 120
+        while not list((root / "train/checkpoints").glob("step-*")):
+            assert all(process.poll() is None for process in ranks) and time.monotonic() < deadline_s
+            time.sleep(0.02)
+        ranks[1].send_signal(signal.SIGTERM)
+        outs = [process.communicate(timeout=120)[0] for process in ranks]
     assert [process.returncode for process in ranks] == [143, 143], outs
 
 
@@ -154,7 +157,8 @@ del loop
 def test_nothing_of_the_group_is_left_when_a_rank_ends(root: Path, shard: str) -> None:
     """A thread that lives on when the interpreter ends aborts it now and then, after all was done."""
     ranks = start_ranks([sys.executable, "-c", WATCH + TWO + LEAVING, str(root), shard], 2)
-    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    with owned(*ranks):
+        outs = [process.communicate(timeout=120)[0] for process in ranks]
     assert [process.returncode for process in ranks] == [0, 0], outs
     assert all("threads []" in out for out in outs), outs
 
@@ -165,7 +169,8 @@ def test_ranks_agree(root: Path, then: str, word: str) -> None:
     """On the learning rate although their clocks differ, or weights would drift apart; and nobody ends before the
     first has saved: torchrun would kill it soon after."""
     ranks = start_ranks([sys.executable, "-c", TWO + then, str(root)], 2)
-    outs = [process.communicate(timeout=120)[0] for process in ranks]
+    with owned(*ranks):
+        outs = [process.communicate(timeout=120)[0] for process in ranks]
     assert [process.returncode for process in ranks] == [0, 0], outs
     told = [[line for line in out.splitlines() if line.startswith(word)] for out in outs]
     assert told[0] == told[1] and told[0] and told[0] != ["saved []"]

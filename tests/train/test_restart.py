@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from runner.protocol.files import read_json
+from tests.hosting.processes import owned
 from tests.train import tiny
 from tests.train.test_loop import equal, weights
 
@@ -47,13 +48,11 @@ def run_with_kills(root: Path, kills: int, seed: int) -> int:
     chance = random.Random(seed)
     hit = 0
     for _ in range(kills):
-        process = start(root, checkpoint_every=3, epochs=6.0)
-        kill_after(process, root, chance.randrange(1, 8), signal.SIGKILL)
+        with owned(process := start(root, checkpoint_every=3, epochs=6.0)):
+            kill_after(process, root, chance.randrange(1, 8), signal.SIGKILL)
         hit += process.returncode == -signal.SIGKILL
-        assert process.stdout is not None
-        process.stdout.close()
-    process = start(root, checkpoint_every=3, epochs=6.0)
-    out, _ = process.communicate(timeout=120)
+    with owned(process := start(root, checkpoint_every=3, epochs=6.0)):
+        out, _ = process.communicate(timeout=120)
     assert process.returncode == 0, out
     return hit
 
@@ -61,8 +60,8 @@ def run_with_kills(root: Path, kills: int, seed: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [20], ids=str)
 def test_kill_nine_many_times(root: Path, tmp_path: Path, kills: int) -> None:
-    undisturbed = start(root, checkpoint_every=3, epochs=6.0)
-    out, _ = undisturbed.communicate(timeout=120)
+    with owned(undisturbed := start(root, checkpoint_every=3, epochs=6.0)):
+        out, _ = undisturbed.communicate(timeout=120)
     assert undisturbed.returncode == 0, out
     wanted, steps = weights(root), read_json(str(root / "train/result.json"))["steps"]
     (root / "train").rename(root / "undisturbed")
@@ -75,13 +74,11 @@ def test_kill_nine_many_times(root: Path, tmp_path: Path, kills: int) -> None:
 
 @pytest.mark.slow
 def test_sigterm_saves_and_exits_143_with_the_way_on(root: Path) -> None:
-    process = start(root, epochs=500.0)
-    kill_after(process, root, 4, signal.SIGTERM)
-    out = process.stdout.read() if process.stdout else ""
+    with owned(process := start(root, epochs=500.0)):
+        kill_after(process, root, 4, signal.SIGTERM)
+        out = process.stdout.read() if process.stdout else ""
     assert process.returncode == 143, out
     status = read_json(str(root / "attempt/status.json"))
     assert status["error"]["kind"] == "Interrupted"
     assert "resumes from" in status["error"]["hint"]
     assert Path(status["error"]["hint"].split()[-1]).is_file()
-    if process.stdout:
-        process.stdout.close()

@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -22,7 +23,7 @@ log = logging.getLogger("bot.slack")
 PING_INTERVAL_S: Final = 3
 LOOK_EVERY_S: Final = 0.5
 LONGEST_DELAY_S: Final = 30.0
-JOIN_S: Final = 3.0  # a call to a Slack that hangs is not waited for
+JOIN_S: Final = 2.0  # a call to a Slack that hangs is not waited for
 Handle = Callable[[BaseSocketModeClient, SocketModeRequest], None]
 
 
@@ -75,12 +76,22 @@ class Connection:
         if self._keeper.ident is not None:
             self._keeper.join(JOIN_S)
         self._client.closed = True
-        self._client.current_session_state.terminated = True
         self._client.message_queue.put(None)
-        with suppress(OSError, AttributeError):
-            self._client.current_session.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+        self._end_session()
         self._client.close()
         self.trouble = "stopped"
+
+    def _end_session(self) -> None:
+        """The SDK's thread that receives takes back what ends it when it begins a session: it is told until it ends."""
+        runner = self._client.current_session_runner
+        receiving = runner.thread
+        runner.event.set()
+        until_s = time.monotonic() + JOIN_S
+        while receiving.is_alive() and time.monotonic() < until_s:
+            self._client.current_session_state.terminated = True
+            with suppress(OSError, AttributeError):
+                self._client.current_session.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+            receiving.join(0.05)
 
     def connected(self) -> bool:
         return self._client.is_connected()

@@ -15,7 +15,9 @@ from bot.adapters.store.store import Store
 from bot.adapters.store.trouble import translated
 from bot.adapters.store.version import check_version
 from bot.errors import ConfigError
+from bot.writeahead import write_ahead
 
+LOCK_WAIT_S = 20.0
 _FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME"
 _POSTGRES = ("postgresql+psycopg", "postgresql", "postgres")
 
@@ -64,11 +66,12 @@ def _create_sqlite(url: URL) -> Engine:
     """Write-ahead log, and transactions that take the write lock when they begin (no upgrade deadlocks)."""
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url, connect_args={"timeout": 20})
+    engine = sa.create_engine(url, connect_args={"timeout": LOCK_WAIT_S})
 
     def connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=20000"):
+        write_ahead(connection, LOCK_WAIT_S)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     def begun(connection: Connection) -> None:

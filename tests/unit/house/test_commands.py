@@ -32,7 +32,7 @@ def test_a_verb_explains_itself(verb: str) -> None:
 
 
 def test_verbs_and_files_are_the_same_set() -> None:
-    shared = {"__init__", "arguments", "wiring", "render", "hearing", "missed", "check_slurm", "logs"}
+    shared = {"__init__", "arguments", "wiring", "render", "ending", "hearing", "missed", "check_slurm", "logs"}
     assert {path.stem for path in (TOP / "bot/cli").glob("*.py")} - shared == set(bot.VERBS)
 
 
