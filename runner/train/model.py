@@ -65,7 +65,7 @@ class DraftModel(nn.Module):
         """What `fc` reads of the captured states. A norm's own weights would be columns of `fc`: it has none."""
         if not self.shape.fc_norm:
             return aux_NC
-        apart = aux_NC.unflatten(-1, (self.shape.num_aux, -1))
+        apart = aux_NC.reshape(*aux_NC.shape[:-1], self.shape.num_aux, -1)
         return F.rms_norm(apart, apart.shape[-1:], eps=self.shape.rms_norm_eps).flatten(-2)
 
     def idle(self) -> Tensor:
