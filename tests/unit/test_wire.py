@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from runner.protocol.errors import ProtocolError
 from runner.protocol.wire import MARK, NOISE_KEPT, Message, Unpacker, pack
+from tests.unit.texts import any_text
 
 
 @settings(max_examples=50)
 @given(
-    st.lists(st.tuples(st.dictionaries(st.text(), st.text()), st.binary(max_size=50)), max_size=4), st.integers(1, 9)
+    st.lists(st.tuples(st.dictionaries(any_text(), any_text()), st.binary(max_size=50)), max_size=4), st.integers(1, 9)
 )
 def test_what_is_packed_comes_out_whatever_the_pieces(messages: list[tuple[dict, bytes]], step: int) -> None:
     raw = b"Welcome!\n" + b"".join(pack(header, body) for header, body in messages)

@@ -13,6 +13,7 @@ from bot.core.reading import ACTIONS, Context, Intent, Kind, read
 from bot.core.reading.fixtures import FIXTURES
 from bot.core.reading.score import Labelled
 from tests.unit.reading.corpora import labelled
+from tests.unit.texts import any_text
 
 GATES = ["G1", "GT", "H", "G1d", "O3", "ED2"]
 ALL = sorted(FIXTURES)
@@ -80,7 +81,7 @@ def test_questioned_orders_never_act(said: list[str], context: Context, question
     assert not acts(", ".join(question.format(order) for order in said), context)
 
 
-@given(st.text(max_size=80), contexts)
+@given(any_text(max_size=80), contexts)
 def test_any_text_is_read_and_unknown_text_never_acts(text: str, context: Context) -> None:
     readings = read(text, context)
     assert readings

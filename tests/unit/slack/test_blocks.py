@@ -11,6 +11,7 @@ from bot.adapters.slack.blocks import render, share
 from bot.core.cards import Button, Buttons, Card, Divider, Part, Small, StageLine, Stages, Table, Text, escape, say
 from bot.core.mrkdwn import units
 from bot.workspace.content import Rules, read_content
+from tests.unit.texts import any_text
 
 RULES = Rules(known_file=lambda _: False, refused_types=frozenset())
 PLAIN_RULES = Rules(
@@ -197,10 +198,10 @@ def test_room_is_taken_from_the_longest() -> None:
     assert share([], 10) == []
 
 
-words = st.text(max_size=80) | st.sampled_from(
+words = any_text(max_size=80) | st.sampled_from(
     ["word " * 700, "😀" * 3_100, "&amp;" * 900, "<@U0ADA>" * 500, "```", "e\u0301" * 900]
 )
-buttons = st.builds(Button, action=st.sampled_from(["a", "b"]), label=words, value=st.text(max_size=20), confirm=words)
+buttons = st.builds(Button, action=st.sampled_from(["a", "b"]), label=words, value=any_text(max_size=20), confirm=words)
 stage = st.builds(StageLine, id=words, title=words, mark=st.sampled_from(["pending", "complete"]), detail=words)
 parts = st.one_of(
     st.builds(Text, text=words),
@@ -222,7 +223,7 @@ def test_any_card_is_accepted(card: Card) -> None:
     seen(drawn.blocks).encode()
 
 
-@given(st.text(max_size=200))
+@given(any_text(max_size=200))
 def test_escaped_text_never_mentions(text: str) -> None:
     for blocks in render(say(escape(text)))[1:]:
         assert "<" not in seen(blocks)

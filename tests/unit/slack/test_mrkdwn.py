@@ -9,6 +9,7 @@ from bot.cli.render import render
 from bot.core.cards import Button, Buttons, Card, Small, StageLine, Stages, Table, Text, escape, say
 from bot.core.columns import align, width
 from bot.core.mrkdwn import clean, clip, plain, split, units
+from tests.unit.texts import any_text
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_read_out(marked: str, spoken: str) -> None:
     assert plain(marked) == spoken
 
 
-@given(st.text(max_size=80))
+@given(any_text(max_size=80))
 def test_what_was_escaped_reads_as_it_was(text: str) -> None:
     quiet = "".join(c for c in clean(text) if c not in "*_~`")
     assert plain(escape(quiet)) == quiet
