@@ -49,10 +49,21 @@ def imports(name: str) -> tuple[tuple[int, str], ...]:
 
 def _imports(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     package = list(Path(name).with_suffix("").parts)[:-1]
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Everything that can hold an import, and no expressions: they are most of a tree."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, part, None)
+            left += inner if isinstance(inner, list) else []  # a lambda has a body too
+        yield node
