@@ -1,5 +1,6 @@
 """What all tests share: a free port, where the time goes, and that nothing they start outlives them."""
 
+import gc
 import os
 import shutil
 import signal
@@ -61,6 +62,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("sshd") and not shutil.which("sshd", path=SSHD_PATH):
             item.add_marker(pytest.mark.skip(reason="no sshd here: apt install openssh-server"))
     items.sort(key=lambda item: "/tests/unit/" not in item.path.as_posix())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is loaded by now stays to the end: the collector of garbage need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True)
