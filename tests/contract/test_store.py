@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.adapters.store import Conflict, Store, open_store
+from bot.adapters.store import Conflict, Store, open_store, upgrade
 from bot.adapters.store.codec import dump_run
 from bot.adapters.store.schema import runs
 from bot.core import events
@@ -38,6 +38,11 @@ def story(store: Store) -> Story:
 
 def order(claim: str, text: str = "continue") -> Order:
     return Order(run="r1", claim=claim, ts="1.0", who="U1", at=NOW, text=text, intents=(), outcome="done")
+
+
+def test_tables_that_are_up_to_date_are_left_alone(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(upgrade, "upgrade")
+    open_store(url).close()
 
 
 def test_an_event_is_claimed_once_by_whoever_comes_first(store: Store, url: str) -> None:

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import alembic.command
-import alembic.config
 import sqlalchemy as sa
-from alembic.script import ScriptDirectory
 from sqlalchemy.engine import URL, Connection, Engine
 
 from bot.adapters.store import postgres
 from bot.adapters.store.store import Store
 from bot.adapters.store.trouble import translated
-from bot.adapters.store.version import check_version
+from bot.adapters.store.version import find_version, newest_version
 from bot.errors import ConfigError
 from bot.writeahead import write_ahead
 
@@ -25,20 +22,19 @@ _POSTGRES = ("postgresql+psycopg", "postgresql", "postgres")
 def open_store(url: str, is_gone: Callable[[str], bool] = lambda holder: False) -> Store:
     """Open the database and bring its tables up to date. `is_gone`: whether a lease's holder is known to have ended.
 
-    Raises ConfigError, StoreUnavailable, and BotError as `check_version`.
+    Raises ConfigError, StoreUnavailable, and BotError as `upgrade`.
     """
     parsed = _parse(url)
     sqlite = parsed.get_backend_name() == "sqlite"
     engine = _create_sqlite(parsed) if sqlite else postgres.create_engine(parsed)
-    config = alembic.config.Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
         with translated(), engine.execution_options(writes=True).begin() as connection:
             if not sqlite:
                 postgres.refuse_unfit(connection)
-            config.attributes["connection"] = connection
-            check_version(connection, ScriptDirectory.from_config(config), is_gone)
-            alembic.command.upgrade(config, "head")
+            if find_version(connection) != newest_version():
+                from bot.adapters.store.upgrade import upgrade  # Alembic takes its time to import
+
+                upgrade(connection, is_gone)
     except BaseException as error:
         engine.dispose()
         if isinstance(error, sa.exc.DBAPIError) and postgres.lacks_rights(error):

@@ -1,30 +1,21 @@
-"""Whether this version of the bot may bring a database's tables up to date."""
+"""Which version a database's tables are of, and which the newest is."""
 
-from collections.abc import Callable
+from pathlib import Path
 
 import sqlalchemy as sa
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
-from bot.adapters.store.lease import database_s
-from bot.adapters.store.schema import leases
-from bot.errors import BotError
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def check_version(connection: Connection, script: ScriptDirectory, is_gone: Callable[[str], bool]) -> None:
-    """What an older bot writes does not fit newer tables: its orders would come to stand outside the audit chain.
+def find_version(connection: Connection) -> str | None:
+    """None where there are no tables yet."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    version: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    return version
 
-    Raises BotError for tables of a newer version, or when a bot of the older one is at work on them.
-    """
-    found, newest = MigrationContext.configure(connection).get_current_revision(), script.get_current_head()
-    if found in (None, newest):
-        return
-    if found not in [revision.revision for revision in script.walk_revisions()]:
-        raise BotError(f"the database is of a newer version of the bot: its tables are {found}, this one has {newest}")
-    holder = connection.scalar(sa.select(leases.c.holder).where(leases.c.until > database_s(connection)))
-    if holder is not None and not is_gone(holder):
-        raise BotError(
-            f"the database is of an older version, and a bot is at work on it: {holder}; stop that one first"
-            " (one that was killed is let go of after 30 s)"
-        )
+
+def newest_version() -> str:
+    """What the last migration leads to: its number."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
