@@ -53,6 +53,8 @@ class Engine:
             threading.Thread(target=self._loop, args=(wake, parts), name=name, daemon=True)
             for name, wake, parts in zip(("work", "talk"), self._wakes, (work, talk), strict=True)
         ]
+        # A host is asked as often as is said, also where that is more often than there is anything else to look for.
+        self._idle_s = min([_IDLE_S, *(host.poll_s for host in desk.config.hosts.values())])
         self._clock_gap_s = self._gap_s()
         self._ours_until_s = 0.0  # monotonic: nobody else can have taken the lease before
         desk.kick = self._wake_up
@@ -126,7 +128,7 @@ class Engine:
 
     def _loop(self, wake: threading.Event, parts: Sequence[Callable[[], None]]) -> None:
         while not self._stop.is_set():
-            wake.wait(_IDLE_S)
+            wake.wait(self._idle_s)
             wake.clear()
             try:
                 self._make_sure()

@@ -78,9 +78,9 @@ class Room:
         body = {
             "version": 1,
             "slack": {"channel": CHANNEL},
-            "hosts": {name: {"kind": "local", "poll_s": 0.2} for name in hosts},
+            "hosts": {name: {"kind": "local", "poll_s": 0.05} for name in hosts},
             "pipelines": ["none.yaml"],
-            "undo_s": 0.3,
+            "undo_s": 0.1,
         }
         self.config = Config.model_validate(body | config)
         self.url = url or f"sqlite:///{folder}/bot.db"

@@ -20,7 +20,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     base = pipeline()
     each = Estimate(count="max_samples", unit="samples", seconds_each=3.0, tokens_each=100, bytes_per_token=1000)
     extract = replace(base.stages[1], params=(SAMPLES,), estimate=each)
-    made = Room(tmp_path, replace(base, stages=(base.stages[0], extract, *base.stages[2:])), undo_s=0.3)
+    made = Room(tmp_path, replace(base, stages=(base.stages[0], extract, *base.stages[2:])))
     made.start()
     yield made
     made.down()
