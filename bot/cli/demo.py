@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     place = Place(folder=folder.absolute())
     port = args.port if args.port is not None else 0 if args.auto or is_taken(PORT) else PORT
     try:
-        with Show(place, args.pipeline, port, undo_s=1.0 if args.auto else 10.0) as show:
+        with Show(place, args.pipeline, port, undo_s=0.2 if args.auto else 10.0) as show:
             make_target(show, args.pipeline)
             if not args.auto:
                 return watch(show, args.pipeline)

@@ -13,7 +13,7 @@ from bot.errors import BotError
 WORDS = {None: "go", "extract": "extraction done, continue", "train": "training done, continue"}
 OTHERWISE = "continue"
 ANSWER_S = 120.0
-LOOKS_S = 0.5
+LOOKS_S = 0.2
 KILLER_LOOKS_S = 0.02  # the shortest stage is at work for a fifth of a second
 FAILED = (Phase.FAILED, Phase.BLOCKED, Phase.CANCELLED)
 

@@ -37,7 +37,7 @@ class Place:
 
     def configure(self, api_url: str, pipeline: Path, undo_s: float) -> None:
         """Write pointsman.yaml."""
-        host = {"kind": "embedded", "root": str(self.host_root), "python": sys.executable, "poll_s": 1.0}
+        host = {"kind": "embedded", "root": str(self.host_root), "python": sys.executable, "poll_s": 0.5}
         body = {
             "version": 1,
             "database": "sqlite:///pointsman.db",

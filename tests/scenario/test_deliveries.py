@@ -9,21 +9,14 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.store import Store
-from bot.cli import wiring
 from bot.cli.hearing import CURSOR
 from bot.cli.hearing import DIRECT as DIRECT_CURSOR
-from bot.config import load_config
 from bot.workspace import DIRECT, OPERATOR, SECOND_OPERATOR, VIEWER
 from tests.scenario.conftest import MakeWorld
 from tests.scenario.world import World, pipeline
 
 pytestmark = pytest.mark.slow
 HOUR_S = 3600.0
-
-
-def store_of(world: World) -> Store:
-    return wiring.open_database(load_config(world.config))
 
 
 def planned(make_world: MakeWorld, **config: Any) -> World:
@@ -71,7 +64,7 @@ def test_two_operators_click_and_write_at_once_and_each_is_answered(make_world: 
     card, action = button(world, "advance", thread)
     assert world.control.click(card, action, times=4) == [True] * 4
     world.say("go", thread, user=SECOND_OPERATOR)
-    world.until_phase("waiting", timeout_s=60)
+    world.until_gate("extract")
     assert {stage: len(tokens) for stage, tokens in world.starts().items()} == {"synth": 1, "extract": 1}
     assert "Nothing was changed" in whispers(world, OPERATOR), "the clicks that came too late are answered"
     assert [order["outcome"] for order in orders(world)].count("done: advance") == 1
@@ -137,16 +130,14 @@ def test_an_order_of_seven_hours_ago_is_asked_about_once(make_world: MakeWorld) 
     world = planned(make_world)
     thread = world.head()
     world.down()
-    store = store_of(world)
-    store.set_cursor(CURSOR, f"{time.time() - 8 * HOUR_S:.6f}")
-    store.close()
+    with world.store() as store:
+        store.set_cursor(CURSOR, f"{time.time() - 8 * HOUR_S:.6f}")
     world.control.post("start synth", thread_ts=thread, age_s=7 * HOUR_S)
     world.up()
     world.until_told("Still wanted?")
     world.down(signal.SIGKILL)
-    store = store_of(world)
-    store.set_cursor(CURSOR, f"{time.time() - 8 * HOUR_S:.6f}")  # as if the catch-up had not come to its end
-    store.close()
+    with world.store() as store:
+        store.set_cursor(CURSOR, f"{time.time() - 8 * HOUR_S:.6f}")  # as if the catch-up had not come to its end
     world.up()
     world.until(lambda: "caught up" in world.log.read_text().rpartition("up: quick")[2] or None, "it looks again")
     time.sleep(1.0)
@@ -200,10 +191,9 @@ def test_a_direct_message_about_no_run_is_answered_after_the_bot_was_away(make_w
     world = planned(make_world)
     world.down()
     asked = world.control.post("help", channel=DIRECT, age_s=60)["ts"]
-    store = store_of(world)
-    store.set_cursor(CURSOR, f"{time.time() - HOUR_S:.6f}")
-    store.set_cursor(DIRECT_CURSOR, f"{time.time() - HOUR_S:.6f}")
-    store.close()
+    with world.store() as store:
+        store.set_cursor(CURSOR, f"{time.time() - HOUR_S:.6f}")
+        store.set_cursor(DIRECT_CURSOR, f"{time.time() - HOUR_S:.6f}")
     world.up()
 
     def answers() -> list[Any]:

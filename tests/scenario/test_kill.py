@@ -1,17 +1,15 @@
 """The bot is killed in every phase of every stage, and started again: the same run goes on, nothing starts twice."""
 
+import json
 import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
 from bot.adapters.store import Store
-from bot.cli import wiring
-from bot.config import load_config
 from bot.core.model import Phase, Run
 from tests.scenario.conftest import MakeWorld
 from tests.scenario.world import World, pipeline
@@ -19,15 +17,6 @@ from tests.scenario.world import World, pipeline
 WORDS = {None: "go", "extract": "extraction done, continue", "train": "training done, continue"}
 STAGES = ("synth", "extract", "vocab", "train", "bench")
 ENOUGH_S = 300.0
-
-
-@contextmanager
-def store_of(world: World) -> Iterator[Store]:
-    store = wiring.open_database(load_config(world.config))
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def moment(run: Run) -> tuple[str, ...]:
@@ -69,7 +58,7 @@ def assert_nothing_happened_twice(world: World) -> None:
     assert {stage: len(tokens) for stage, tokens in starts.items()} == dict.fromkeys(STAGES, 1)
     works = Counter(path.name for path in world.root.glob("attempts/*") if path.name.count(".") == 0)
     assert works == {f"r1-{stage}-1": 1 for stage in STAGES}
-    assert [run["run"] for run in world.runs()] == ["r1"]
+    assert [json.loads(line)["run"] for line in world.bot("runs", "--json").splitlines()] == ["r1"]
     said = Counter(key for message in world.thread() if (key := key_of(message)))
     assert said and set(said.values()) == {1}
     assert "the chain is whole" in world.bot("audit", "verify")
@@ -88,7 +77,7 @@ def test_killed_in_every_phase_of_every_stage(make_world: MakeWorld, delay_s: fl
     world = make_world(pipeline(1.0))
     world.up()
     world.say("<@U0BOT> start quick")
-    with store_of(world) as store:
+    with world.store() as store:
         died = drive(world, store, lambda _: delay_s)
     assert {stage for stage, *_ in died} == set(STAGES)
     assert {"waiting", "starting", "running", "verifying"} <= {phase for _, phase, _ in died}
@@ -102,17 +91,17 @@ def test_killed_at_random_moments(make_world: MakeWorld, seed: int) -> None:
     world = make_world(pipeline(0.5))
     world.up()
     world.say("<@U0BOT> start quick")
-    with store_of(world) as store:
+    with world.store() as store:
         died = drive(world, store, lambda _: chance.uniform(0, 0.6) if chance.random() < 0.5 else None)
     assert died
     assert_nothing_happened_twice(world)
 
 
 def test_killed_once_while_a_stage_runs(make_world: MakeWorld) -> None:
-    world = make_world(pipeline(1.0))
+    world = make_world(pipeline(extract={"seconds": 1.0}))
     world.up()
     world.say("<@U0BOT> start quick")
-    with store_of(world) as store:
+    with world.store() as store:
         died = drive(world, store, lambda now: 0.2 if now == ("extract", "running", "running") else None)
     assert len(died) == 1
     assert_nothing_happened_twice(world)

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.model import Phase
 from bot.service.engine import LEASE_S
 from tests.hosting.postgres import Postgres
 from tests.hosting.processes import owned
 from tests.scenario import test_faults, test_once
 from tests.scenario.conftest import MakeWorld
 from tests.scenario.room import Room
-from tests.scenario.test_kill import WORDS, assert_nothing_happened_twice, drive, store_of
-from tests.scenario.world import CHECKOUT, World, pipeline
+from tests.scenario.test_kill import WORDS, assert_nothing_happened_twice, drive
+from tests.scenario.world import CHECKOUT, pipeline
 
 pytestmark = pytest.mark.slow
 
@@ -65,20 +64,10 @@ def test_the_bot_is_killed_in_three_stages(make_world: MakeWorld, postgres: Post
     world.up()
     world.say("<@U0BOT> start quick")
     moments = (("extract", "running", "running"), ("vocab", "starting", ""), ("train", "verifying", ""))
-    with store_of(world) as store:
+    with world.store() as store:
         died = drive(world, store, lambda now: 0.1 if now in moments else None)
     assert len(died) == 3
     assert_nothing_happened_twice(world)
-
-
-def until_gate(world: World, after: str | None) -> None:
-    with store_of(world) as store:
-
-        def look() -> bool | None:
-            run = next(iter(store.all_runs()), None)
-            return (run is not None and run.phase is Phase.WAITING and run.gate and run.gate.after == after) or None
-
-        world.until(look, f"the gate after {after}", 60.0)
 
 
 def test_the_server_crashes_before_every_order_and_the_bot_lives_on(make_world: MakeWorld, postgres: Postgres) -> None:
@@ -89,7 +78,7 @@ def test_the_server_crashes_before_every_order_and_the_bot_lives_on(make_world: 
     thread = world.head()
     assert world.process is not None
     for after, word in WORDS.items():
-        until_gate(world, after)
+        world.until_gate(after)
         postgres.stop(crash=True)
         world.say(word, thread)
         time.sleep(2.0)
@@ -131,7 +120,7 @@ def test_two_bots_one_acts_and_the_other_takes_over_when_it_is_dead(make_world: 
     [(now,)] = postgres.do("SELECT holder FROM leases", url)
     assert now != holder
     for after in ("extract", "train"):
-        until_gate(world, after)
+        world.until_gate(after)
         world.say(WORDS[after], world.head())
     world.until_phase("done", timeout_s=120.0)
     assert_nothing_happened_twice(world)

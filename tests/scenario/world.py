@@ -6,12 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
+from bot.adapters.store import Store
+from bot.cli import wiring
+from bot.config import load_config
+from bot.core.model import Phase
 from bot.workspace import APP_TOKEN, BOT_TOKEN, OPERATOR, RUNS, ControlClient
 from tests.hosting.processes import STACKS, end
 
@@ -66,14 +71,14 @@ class World:
         self.folder, self.control = folder, control
         self.root = folder / "host"
         (folder / "quick.yaml").write_text(yaml.safe_dump(stages))
-        host = {"kind": "local", "root": str(self.root), "python": sys.executable, "poll_s": 0.2}
+        host = {"kind": "local", "root": str(self.root), "python": sys.executable, "poll_s": 0.1}
         body = {
             "version": 1,
             "database": f"sqlite:///{folder}/bot.db",
             "slack": {"base_url": control.api_url, "channel": RUNS},
             "hosts": {"here": host},
             "pipelines": ["quick.yaml"],
-            "undo_s": 0.5,
+            "undo_s": 0.2,
             "redraw_s": 1,
         } | config
         self.config = folder / "pointsman.yaml"
@@ -114,11 +119,18 @@ class World:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def runs(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.bot("runs", "--json").splitlines()]
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The bot's database, as it is written meanwhile."""
+        store = wiring.open_database(load_config(self.config))
+        try:
+            yield store
+        finally:
+            store.close()
 
     def phase(self, run_id: str = "r1") -> str:
-        return next((str(run["phase"]) for run in self.runs() if run["run"] == run_id), "")
+        with self.store() as store:
+            return next((run.phase.value for run in store.all_runs() if run.id == run_id), "")
 
     def until(self, look: Callable[[], T | None], what: str, timeout_s: float = 30.0) -> T:
         end = time.monotonic() + timeout_s
@@ -127,13 +139,23 @@ class World:
                 return found
             if self.process is not None and self.process.poll() is not None:
                 break
-            time.sleep(0.1)
+            time.sleep(0.05)
         raise AssertionError(f"{what}: not within {timeout_s} s\n{self.told()}\n{self.log.read_text()[-4000:]}")
 
     def until_phase(self, *phases: str, run_id: str = "r1", timeout_s: float = 40.0) -> str:
         return self.until(
             lambda: phase if (phase := self.phase(run_id)) in phases else None, f"{run_id} is {phases}", timeout_s
         )
+
+    def until_gate(self, after: str | None, timeout_s: float = 60.0) -> None:
+        """The gate after this stage is open; after None, the plan's."""
+        with self.store() as store:
+
+            def look() -> bool | None:
+                run = next(iter(store.all_runs()), None)
+                return (run is not None and run.phase is Phase.WAITING and run.gate and run.gate.after == after) or None
+
+            self.until(look, f"the gate after {after}", timeout_s)
 
     def say(self, text: str, thread: str | None = None, user: str = OPERATOR) -> str:
         more = {"thread_ts": thread} if thread else {}
