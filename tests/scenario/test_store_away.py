@@ -12,8 +12,16 @@ from bot.adapters.store import Store
 from bot.core.attempt import AttemptState
 from bot.core.model import Phase
 from bot.errors import StoreUnavailable
+from bot.service import engine, inbox
 from bot.service.engine import LEASE_S
 from tests.scenario.room import BEN, Room
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the database broke is taken up again in less than a second or two."""
+    monkeypatch.setattr(engine, "_AGAIN_S", 0.1)
+    monkeypatch.setattr(inbox, "_AGAIN_S", 0.2)
 
 
 @contextmanager
