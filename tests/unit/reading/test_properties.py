@@ -35,7 +35,8 @@ EVERY = [*labelled("messages.tsv"), *labelled("unseen.tsv")]
 ACTION_NAMES = frozenset(kind.value for kind in ACTIONS)
 
 # The quick run takes a part of the lines for each form, the slow one all of them.
-depth = pytest.mark.parametrize("step", [pytest.param(5, id="part"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+PARTS = [pytest.param(10, id="part"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+depth = pytest.mark.parametrize("step", PARTS)
 T = TypeVar("T")
 
 
@@ -209,7 +210,7 @@ def test_manners_make_no_order_of_what_is_none(manner: str, step: int) -> None:
     harmless = [line for line in EVERY if not {*line.intents, *itertools.chain(*line.also)} & ACTION_NAMES]
     harmless = [line for line in harmless if not line.text.startswith((">", "&gt;"))]  # a quote begins its line
     assert len(harmless) > 1000
-    for line in part(harmless, 6 * step, [*MANNERS, *FAREWELLS], manner):
+    for line in part(harmless, 4 * step, [*MANNERS, *FAREWELLS], manner):
         assert not acts(manner.format(line.text), FIXTURES[line.code]), (line.text, line.code)
 
 
