@@ -39,8 +39,8 @@ def button(world: World, action: str, thread: str) -> tuple[str, str]:
 
 
 def orders(world: World, text: str = "") -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in world.bot("audit", "--run", "r1", "--json").splitlines()]
-    return [order for order in found if text in order["text"]]
+    with world.store() as store:
+        return [order for order in store.orders("r1") if text in order["text"]]
 
 
 def whispers(world: World, user: str) -> str:
