@@ -61,7 +61,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("sshd") and not shutil.which("sshd", path=SSHD_PATH):
             item.add_marker(pytest.mark.skip(reason="no sshd here: apt install openssh-server"))
-    items.sort(key=lambda item: "/tests/unit/" not in item.path.as_posix())
+    items.sort(key=lambda item: _folder(item) not in ("unit", "house"))
+
+
+def _folder(item: pytest.Item) -> str:
+    return "".join(item.path.relative_to(item.config.rootpath).parts[1:2])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -74,7 +78,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     began_s = time.monotonic()
     yield
-    folder = "".join(item.path.relative_to(item.config.rootpath).parts[1:2])
+    folder = _folder(item)
     _seconds[f"slow {folder}" if item.get_closest_marker("slow") else folder] += time.monotonic() - began_s
 
 

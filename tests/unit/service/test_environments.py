@@ -13,7 +13,7 @@ from bot.errors import ConfigError
 from bot.service import environments
 from runner import environment as on_host
 from runner.protocol.view import Gpu, HostFacts
-from tests.unit.house.tree import TOP
+from tests.house.tree import TOP
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from runner import __main__ as runner
 from runner.protocol.output import until_unread
-from tests.unit.house.tree import TOP
+from tests.house.tree import TOP
 
 COMMANDS = ["runner --help", "bot --help"]
 

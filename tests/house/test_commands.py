@@ -10,7 +10,7 @@ import pytest
 
 from bot import __main__ as bot
 from bot.pipeline import load_pipeline
-from tests.unit.house.tree import TOP, tracked
+from tests.house.tree import TOP, tracked
 
 PAGES = [name for name in tracked() if name.endswith(".md") and name.partition("/")[0] in ("README.md", "ops", "docs")]
 PIPELINES = [name for name in tracked() if re.fullmatch(r"ops/pipelines/.*\.ya?ml", name)]

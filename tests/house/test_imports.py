@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.house.tree import imports, python_files
+from tests.house.tree import imports, python_files
 
 ROOMS = {
     # room: what it may import besides the standard library; a name covers everything below it
@@ -90,5 +90,5 @@ def test_a_library_lives_in_one_place(library: str) -> None:
 
 def test_an_import_is_seen_wherever_it_stands() -> None:
     """The rules above rest on this."""
-    found = {name for file in python_files("tests/unit/house") for _, name in imports(file)}
-    assert "tests.unit.house.tree.imports" in found and "ast" in found
+    found = {name for file in python_files("tests/house") for _, name in imports(file)}
+    assert "tests.house.tree.imports" in found and "ast" in found

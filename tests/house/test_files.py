@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.house.tree import TOP, python_files, source, tracked
+from tests.house.tree import TOP, python_files, source, tracked
 
 # Things of one machine or of one day, which nobody else could follow. Put together here, lest this file names them.
 FOREIGN = re.compile(

@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.unit.house.tree import TOP
+from tests.house.tree import TOP
 
 FILES = ("bot", "postgres", "runner", "sglang-cpu", "dev")
 FILES_OF_EXTRA = {

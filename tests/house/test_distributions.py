@@ -5,7 +5,7 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-from tests.unit.house.tree import TOP
+from tests.house.tree import TOP
 
 
 def test_no_other_distribution_claims_a_name_of_ours() -> None:

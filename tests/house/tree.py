@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[3]
+TOP = Path(__file__).resolve().parents[2]
 
 
 @cache
