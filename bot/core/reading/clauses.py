@@ -82,7 +82,7 @@ def split_clauses(items: Sequence[Item]) -> list[Clause]:
     def close(asked: bool = False, speech: bool = False) -> None:
         nonlocal current
         if current:
-            clauses.append(replace(_analyse(current, line, asked, quote_open), speaker=speech))
+            clauses.append(_analyse(current, line, asked, quote_open, speech))
         elif asked and clauses:
             clauses[-1] = replace(clauses[-1], asked=True)
         elif asked:
@@ -187,7 +187,7 @@ def _starts_order(items: Sequence[Item], at: int) -> bool:
     return items[at].has(*ORDER_TAGS, Tag.NOT) and not items[at].has(Tag.GOOD)
 
 
-def _analyse(items: Sequence[Item], line: int, asked: bool, spoken: bool) -> Clause:
+def _analyse(items: Sequence[Item], line: int, asked: bool, spoken: bool, speaker: bool) -> Clause:
     settings, used = find_settings(items)
     claims, claimed, not_done = find_claims(items, used)
     claimed |= measured(items)
@@ -203,4 +203,5 @@ def _analyse(items: Sequence[Item], line: int, asked: bool, spoken: bool) -> Cla
         loose_not=loose and not not_done,
         not_done=not_done,
         spoken=spoken,
+        speaker=speaker,
     )

@@ -20,6 +20,7 @@ _SPACES = dict.fromkeys(map(ord, "\t\r\x0b\x0c\x85\xa0\u1680\u180e\u202f\u205f\u
     range(0x2000, 0x200B), " "
 )
 _BREAKS = {0x2028: "\n", 0x2029: "\n"}
+_BLANKS = _INVISIBLE | _SPACES | _BREAKS
 _PUNCTUATION = {
     ord(a): b
     for a, b in zip(
@@ -27,7 +28,7 @@ _PUNCTUATION = {
     )
 }
 _ARROWS = dict.fromkeys(map(ord, "→⇒➡➜➔⟶↦▶►"), " > ")
-_TABLE = _INVISIBLE | _QUOTE_MARKS | _DASHES | _SPACES | _BREAKS | _PUNCTUATION | _ARROWS
+_TABLE = _BLANKS | _QUOTE_MARKS | _DASHES | _PUNCTUATION | _ARROWS
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE = re.compile(r"`+[^`\n]*`+")
@@ -66,7 +67,7 @@ def normalise(raw: str, bot_user: str | None, mentioned: bool) -> Cleaned:
     truncated = len(raw) > MAX_CHARS
     text = raw[:MAX_CHARS]
     disguised = bool(_DIRECTION.search(text))
-    text = _DIRECTION.sub("", text).translate(_INVISIBLE | _SPACES | _BREAKS)
+    text = _DIRECTION.sub("", text).translate(_BLANKS)
     text, fences = _FENCE.subn("\n", text)
     text, struck = _STRUCK.subn(" ", text)
     text = _LINK.sub(f" {LINK} ", text)
