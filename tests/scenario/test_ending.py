@@ -11,7 +11,7 @@ from typing import Protocol
 import pytest
 
 from tests.scenario.conftest import MakeWorld
-from tests.scenario.test_kill import assert_nothing_happened_twice, drive, store_of
+from tests.scenario.test_kill import assert_nothing_happened_twice, drive
 from tests.scenario.world import World, pipeline
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ def test_it_ends_in_time_whatever_hangs(make_world: MakeWorld, hang: Hang) -> No
     assert "down" in told.splitlines()[-1]
     assert "left behind" in told or "while calls were under way" in told or hang is host_hangs
     world.up()
-    with store_of(world) as store:
+    with world.store() as store:
         drive(world, store, lambda _: None)
     assert_nothing_happened_twice(world)
 
