@@ -60,7 +60,7 @@ class HostConfig(_Strict):
     known_hosts: str | None = None
     secrets: list[str] = []
     env: dict[str, str] = {}
-    poll_s: float = Field(5.0, gt=0)
+    poll_s: float = Field(5.0, ge=0.05, le=3600)  # the engine looks as often
     slurm: SlurmHost | None = None
 
     @model_validator(mode="after")

@@ -8,11 +8,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 log = logging.getLogger("bot")
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 END_S = 20.0  # a service manager has to wait longer before it kills
 PART_S = 3.0
+TELL_S = 1.0
 
 
 class Ending:
@@ -38,12 +40,13 @@ class Ending:
         """END_S from now the process is over: else the stacks of all threads are told, and it ends in failure."""
         if self.asked.is_set():
             return
-        faulthandler.dump_traceback_later(END_S, exit=True)
         last = threading.Timer(END_S + 1, os._exit, (1,))  # should nobody read what is told
         last.daemon = True
         last.start()
+        with suppress(RuntimeError):  # where there is no standard error to tell them to
+            faulthandler.dump_traceback_later(END_S, exit=True)
         self.asked.set()
-        log.info("ending")
+        _tell(logging.INFO, "ending")
 
     def let_go(self, parts: Mapping[str, Callable[[], object]], within_s: float = PART_S) -> None:
         """Stop them side by side; what takes longer, or fails, is left: what it holds ends with the process."""
@@ -58,10 +61,19 @@ class Ending:
 
     def _hear(self, heard: socket.socket) -> None:
         while number := heard.recv(1):
+            if number[0] not in SIGNALS:  # every signal that has a handler comes by here, whoever gave it one
+                continue
             if self.asked.is_set():
-                log.warning("asked again to end: whatever is under way is left behind")
+                _tell(logging.WARNING, "asked again to end: whatever is under way is left behind")
                 os._exit(128 + number[0])
             self.begin()
+
+
+def _tell(level: int, text: str) -> None:
+    """Who hears the signals does not wait for a log that nobody reads."""
+    telling = threading.Thread(target=log.log, args=(level, text), daemon=True)
+    telling.start()
+    telling.join(TELL_S)
 
 
 def _stop(what: str, stop: Callable[[], object]) -> None:

@@ -84,6 +84,15 @@ class Bot:
         """Until a signal, or until another bot has taken over."""
         self._ending.listen()
         identity = self._identify()
+        if identity is not None:
+            self._begin(identity)
+        self._ending.asked.wait()
+        self._let_go()
+        if self._why:
+            log.error("%s", self._why)
+        return 1 if self._why else 0
+
+    def _begin(self, identity: str) -> None:
         self._desk.bot_user = identity
         self._store.set_cursor("bot_user", identity)
         try:
@@ -93,11 +102,6 @@ class Bot:
         self._ticker.start()
         self._listener.start()
         log.info("up: %s", ", ".join(self._desk.pipelines))
-        self._ending.asked.wait()
-        self._let_go()
-        if self._why:
-            log.error("%s", self._why)
-        return 1 if self._why else 0
 
     def _let_go(self) -> None:
         """Nothing new is heard or begun before the lease is dropped. What is left behind, the next start takes up."""
@@ -110,8 +114,8 @@ class Bot:
         let_go({"the database": self._store.close})
         log.info("down")
 
-    def _identify(self) -> str:
-        """Who we are in the chat; waits while the chat is away, fails when the token is no good."""
+    def _identify(self) -> str | None:
+        """Who we are in the chat; waits while the chat is away, fails when the token is no good. None: it is to end."""
         wait_s = 1.0
         while not self._ending.asked.is_set():
             try:
@@ -122,7 +126,7 @@ class Bot:
                 log.warning("%s; again in %g s", error, wait_s)
                 self._ending.asked.wait(wait_s)
                 wait_s = min(60.0, wait_s * 2)
-        return self._store.cursor("bot_user") or ""
+        return None
 
     def _tick(self) -> None:
         try:

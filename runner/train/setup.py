@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -155,9 +155,11 @@ def resume(session: Session) -> Position:
     if found is None:
         return Position(settings=wanted)
     tensors, position = found
-    differ = [name for name in wanted if position.settings.get(name) != wanted[name]]
+    # A setting that the checkpoint does not know came later, and its default keeps what was before it.
+    former = {each.name: each.default for each in fields(TrainConfig)} | position.settings
+    differ = [name for name in wanted if former.get(name) != wanted[name]]
     if differ:
-        told = ", ".join(f"{name} was {position.settings.get(name)}, now {wanted[name]}" for name in differ)
+        told = ", ".join(f"{name} was {former.get(name)}, now {wanted[name]}" for name in differ)
         raise DataError(
             f"{session.checkpoints.folder} holds a run of other settings: {told}",
             "give another --out for a new run, or the former settings and data to resume",

@@ -5,6 +5,7 @@ drafter predict held-out tokens through code that training does not use.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,7 @@ def _export(draft: Path, plan: Mapping[str, Any], features: Path | None) -> Iter
         yield Check("export", False, found=error.message, expected="config.json and model.safetensors")
         return
     yield _keys(tensors, shape)
+    yield _as_trained(shape, plan)
     embedding = [name for name in tensors if "embed_tokens" in name]
     yield Check(
         "embedding",
@@ -129,6 +131,19 @@ def _keys(tensors: Mapping[str, TensorInfo], shape: DraftShape) -> Check:
         found=f"{len(tensors)} tensors",
         expected="all that SGLang loads, in shape",
         detail="; ".join(complaints),
+    )
+
+
+def _as_trained(shape: DraftShape, plan: Mapping[str, Any]) -> Check:
+    """Tensors of the right sizes do not tell how they are used: heads, positions, norms."""
+    served, trained = asdict(shape), {"fc_norm": False, **plan["shape"]}
+    differ = [name for name, value in served.items() if trained.get(name) != value]
+    return Check(
+        "shape",
+        not differ,
+        found=", ".join(f"{name} {served[name]}" for name in differ) or "as trained",
+        expected=", ".join(f"{name} {trained.get(name)}" for name in differ) or "as trained",
+        detail="what the drafter's config tells the server, beside the training plan",
     )
 
 

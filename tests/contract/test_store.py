@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from bot.core.effects import Launch, Post, Withdraw
 from bot.core.machine import step
 from bot.core.orders import Order
 from bot.core.stored import Posted
+from bot.errors import ConfigError
 from tests.unit.core.story import Story
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -221,3 +223,15 @@ def test_an_effect_that_does_not_load_leaves_the_others(
         "effect odd",
         "effect strange",
     ]
+
+
+def test_a_file_that_is_no_database_or_a_broken_one_is_told_in_words(tmp_path: Path) -> None:
+    other, broken = tmp_path / "other.db", tmp_path / "broken.db"
+    other.write_text("no database at all " * 1000)
+    open_store(f"sqlite:///{broken}").close()
+    with broken.open("r+b") as file:
+        file.seek(200)
+        file.write(b"\xff" * 3896)  # the rest of the first page: which tables there are
+    for path, told in ((other, "file is not a database"), (broken, "database disk image is malformed")):
+        with pytest.raises(ConfigError, match=f"{told}: restore it from a copy, or name another file"):
+            open_store(f"sqlite:///{path}")

@@ -13,8 +13,9 @@ from tests.hosting.processes import owned
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HUNG = """
-import os, sys, threading
+import logging, os, sys, threading
 from bot.cli import ending
+logging.basicConfig(level=logging.INFO)
 ending.END_S = float(sys.argv[1])
 ending.Ending().listen()
 def hang():
@@ -28,12 +29,28 @@ hang()
 PIPE_BYTES = 65536
 
 
-def hung(end_s: float, told_bytes: int = 0) -> subprocess.Popen[bytes]:
-    argv = [sys.executable, "-c", HUNG, str(end_s), str(told_bytes)]
+HEARS = """
+import os, signal
+from bot.cli.ending import Ending
+ending = Ending()
+ending.listen()
+signal.signal(signal.SIGUSR1, lambda *_: print("used", flush=True))
+print(flush=True)
+ending.asked.wait()
+os._exit(0)
+"""
+
+
+def started(code: str, *words: object, shell: str = 'exec "$@"') -> subprocess.Popen[bytes]:
+    argv = ["sh", "-c", shell, "sh", sys.executable, "-c", code, *map(str, words)]
     process = subprocess.Popen(argv, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     return process
+
+
+def hung(end_s: float, told_bytes: int = 0) -> subprocess.Popen[bytes]:
+    return started(HUNG, end_s, told_bytes)
 
 
 def test_it_ends_in_failure_and_tells_the_stacks() -> None:
@@ -50,13 +67,31 @@ def test_it_ends_although_nobody_reads_what_it_tells() -> None:
         assert process.wait(60) == 1
 
 
+@pytest.mark.parametrize("told_bytes", [0, PIPE_BYTES])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_it_at_once(number: int) -> None:
-    with owned(process := hung(600.0)):
+def test_a_second_signal_ends_it_at_once(number: int, told_bytes: int) -> None:
+    """Also while nobody reads the log."""
+    with owned(process := hung(600.0, told_bytes)):
         process.send_signal(signal.SIGTERM)
         while Path(f"/proc/{process.pid}").exists() and process.poll() is None:
             process.send_signal(number)
         assert process.returncode == 128 + number
+
+
+def test_it_hears_where_there_is_no_standard_error() -> None:
+    with owned(process := started(HEARS, shell='exec "$@" 2>&-')):
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+def test_other_signals_do_not_end_it() -> None:
+    with owned(process := started(HEARS)):
+        assert process.stdout is not None
+        for _ in range(2):
+            process.send_signal(signal.SIGUSR1)
+            assert process.stdout.readline() == b"used\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
 
 
 def test_what_fails_or_hangs_keeps_nothing_else_from_being_stopped(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -10,11 +11,13 @@ from typing import Protocol
 
 import pytest
 
+from bot.workspace import RUNS
 from tests.scenario.conftest import MakeWorld
 from tests.scenario.test_kill import assert_nothing_happened_twice, drive
 from tests.scenario.world import World, pipeline
 
 pytestmark = pytest.mark.slow
+ELSEWHERE = "gpu-head pid 1 [00000000-4026531836/77]"
 
 
 class Hang(Protocol):
@@ -83,3 +86,17 @@ def test_it_ends_at_once_when_it_is_told_twice(make_world: MakeWorld) -> None:
         assert world.process.wait(60) == 128 + signal.SIGTERM
     assert "asked again" in world.log.read_text()
     world.up()
+
+
+def test_it_ends_without_failure_where_it_never_began(make_world: MakeWorld) -> None:
+    """It waits for the chat, and another bot is at work on the database."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        away = {"base_url": f"http://127.0.0.1:{nobody.getsockname()[1]}/api/", "channel": RUNS}
+        world = make_world(slack=away)
+        with store_of(world) as store:
+            assert store.take_lease(ELSEWHERE, 600.0) == ELSEWHERE
+        world.start()
+        world.until(lambda: "again in" in world.log.read_text() or None, "it waits for the chat")
+        world.down()
+    assert "another bot" not in world.log.read_text()

@@ -90,6 +90,10 @@ class World:
         return os.environ | STACKS | {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
 
     def up(self, within_s: float = 30.0) -> None:
+        self.start()
+        self.until(lambda: self.control.look("counters")["connections"] or None, "the bot connects", within_s)
+
+    def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "bot", "up", "--config", str(self.config)],
@@ -98,7 +102,6 @@ class World:
                 stdout=log,
                 stderr=log,
             )
-        self.until(lambda: self.control.look("counters")["connections"] or None, "the bot connects", within_s)
 
     def down(self, number: int = signal.SIGTERM) -> None:
         process, self.process = self.process, None

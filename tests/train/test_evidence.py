@@ -92,6 +92,12 @@ QUICK = {
     "EAGLE and not EAGLE3": (
         edit_json("draft/config.json", lambda c: c.update(architectures=["LlamaForCausalLMEagle"])), ["architecture"],
     ),
+    "other heads of the same width": (
+        edit_json("draft/config.json", lambda c: c.update(num_attention_heads=2, num_key_value_heads=1, head_dim=16)),
+        ["shape"],
+    ),
+    "other positions": (edit_json("draft/config.json", lambda c: c.update(rope_theta=5e5)), ["shape"]),
+    "norms of its own": (edit_json("draft/config.json", lambda c: c.update(fc_norm=True)), ["keys", "shape"]),
     "loss rose": (edit_json("result.json", worse), ["loss_fell"]),
     "nothing learnt": (
         edit_json("result.json", lambda r: r["held_after"].update(accuracy=[0.01, 0.0, 0.0])), ["accuracy"],
@@ -112,6 +118,24 @@ def test_a_fault_is_found_by_the_quick_look(trained: Path, tmp_path: Path, fault
     change, names = QUICK[fault]
     change(out)
     assert failed(look(trained, out)) == names
+
+
+def test_a_run_on_normed_captures_is_proven_and_an_export_without_the_norms_is_not(root: Path) -> None:
+    train(tiny.config(root, epochs=6.0, capture_norm="rms"))
+    out = root / "train"
+    checks = look(root, out, full=True)
+    assert all(check.ok for check in checks), checks
+    edit_json("draft/config.json", lambda c: c.update(fc_norm=False))(out)
+    edit_tensors(lambda t: [t.pop(f"fc_norm.{number}.weight") for number in range(3)])(out)  # type: ignore[arg-type, return-value]
+    assert failed(look(root, out)) == ["shape"]
+
+
+def test_a_run_from_before_captures_could_be_normed_is_proven(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "train"
+    shutil.copytree(trained / "train", out)
+    edit_json("plan.json", lambda p: p["shape"].pop("fc_norm"))(out)
+    edit_json("draft/config.json", lambda c: c.pop("fc_norm"))(out)
+    assert failed(look(trained, out, full=True)) == []
 
 
 def scale(name: str, factor: float) -> Callable[[dict[str, torch.Tensor]], None]:

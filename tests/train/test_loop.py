@@ -93,6 +93,28 @@ def test_a_run_of_other_settings_is_not_resumed(root: Path) -> None:
         train(tiny.config(root, max_steps=2, lr=1e-3))
 
 
+def forget(root: Path, *names: str) -> None:
+    """The newest checkpoint as it was written before these settings existed."""
+    checkpoints = Checkpoints(root / "train/checkpoints", 2)
+    tensors, position = checkpoints.load(checkpoints.steps()[-1])
+    del tensors["rng.cpu"]
+    for name in names:
+        del position.settings[name]
+    checkpoints.save(tensors, position)
+
+
+def test_a_checkpoint_from_before_a_setting_existed_is_resumed(root: Path) -> None:
+    later = {"max_steps": 6, "checkpoint_every": 3}
+    train(tiny.config(root, **later))
+    undisturbed = weights(root)
+    (root / "train/checkpoints/step-000000006.safetensors").unlink()
+    forget(root, "capture_norm", "teacher_temperature")
+    with pytest.raises(DataError, match="capture_norm was none, now rms"):
+        train(tiny.config(root, **later, capture_norm="rms"))
+    train(tiny.config(root, **later))
+    assert equal(undisturbed, weights(root))
+
+
 def test_a_map_made_anew_is_not_taken_up_by_a_resume(root: Path) -> None:
     from runner.vocab import VocabMap
 

@@ -1,5 +1,6 @@
 """Opens a database: SQLite or PostgreSQL as it has to be set, and the tables brought up to date."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,15 @@ def open_store(url: str, is_gone: Callable[[str], bool] = lambda holder: False) 
             told = str(error.orig).splitlines()[0]
             remedy = "the database has to belong to the bot's user: ALTER DATABASE ... OWNER TO ..."
             raise ConfigError(f"{told}: {remedy}") from error
+        if isinstance(error, sa.exc.DBAPIError) and _is_damaged(error):
+            raise ConfigError(f"`database`: {error.orig}: restore it from a copy, or name another file") from error
         raise
     return Store(engine)
+
+
+def _is_damaged(error: sa.exc.DBAPIError) -> bool:
+    """Whether SQLite finds that the file is none of its own, or broken."""
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _parse(url: str) -> URL:
