@@ -94,7 +94,7 @@ def test_it_ends_without_failure_where_it_never_began(make_world: MakeWorld) -> 
         nobody.bind(("127.0.0.1", 0))
         away = {"base_url": f"http://127.0.0.1:{nobody.getsockname()[1]}/api/", "channel": RUNS}
         world = make_world(slack=away)
-        with store_of(world) as store:
+        with world.store() as store:
             assert store.take_lease(ELSEWHERE, 600.0) == ELSEWHERE
         world.start()
         world.until(lambda: "again in" in world.log.read_text() or None, "it waits for the chat")
