@@ -44,7 +44,15 @@ def test_what_ends_in_failure_is_told(tmp_path: Path) -> None:
         end(process, tmp_path / "log")
 
 
-def test_what_had_ended_before_is_no_failure(tmp_path: Path) -> None:
-    with owned(process := started("raise SystemExit(3)", tmp_path / "log")):
+def test_what_had_failed_before_is_told(tmp_path: Path) -> None:
+    with owned(process := started("raise SystemExit('broken')", tmp_path / "log")):
+        process.wait(60)
+        with pytest.raises(AssertionError, match=r"ended with 1(.|\n)*broken"):
+            end(process, tmp_path / "log")
+
+
+def test_what_a_test_killed_before_is_no_failure(tmp_path: Path) -> None:
+    with owned(process := started(DEAF, tmp_path / "log")):
+        process.kill()
         process.wait(60)
         end(process, tmp_path / "log")

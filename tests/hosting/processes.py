@@ -12,12 +12,15 @@ STACKS = {"PYTHONFAULTHANDLER": "1"}  # in its environment: a process that is ab
 
 
 def end(process: subprocess.Popen[Any], log: Path, number: int = signal.SIGTERM, within_s: float = END_S) -> None:
-    """Fails with the end of `log`, its stacks among it, when it does not end in time, or in failure."""
-    ran = process.poll() is None
+    """Fails with the end of `log`, its stacks among it, when it does not end in time, or in failure.
+
+    Also when it had ended in failure before; that a test killed it is none.
+    """
     process.send_signal(number)
     try:
         process.wait(within_s)
-        failure = f"ended with {process.returncode}" if ran and process.returncode not in (0, -number) else ""
+        sound = process.returncode in (0, -number, -signal.SIGKILL)
+        failure = "" if sound else f"ended with {process.returncode}"
     except subprocess.TimeoutExpired:
         failure = f"did not end within {within_s:g} s"
         process.send_signal(signal.SIGABRT)
