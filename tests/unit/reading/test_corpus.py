@@ -7,9 +7,17 @@ from bot.core.reading.score import Score, score
 from tests.unit.reading.corpora import codes, labelled
 
 
-@pytest.fixture(scope="module", params=["messages.tsv", "unseen.tsv"])
+CORPORA = [
+    pytest.param(("messages.tsv", 1), id="messages.tsv"),
+    pytest.param(("unseen.tsv", 10), id="a part of unseen.tsv"),
+    pytest.param(("unseen.tsv", 1), id="unseen.tsv", marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=CORPORA)
 def result(request: pytest.FixtureRequest) -> Score:
-    return score(labelled(request.param), FIXTURES)
+    name, step = request.param
+    return score(labelled(name)[::step], FIXTURES)
 
 
 def test_no_line_is_read_as_an_action_it_does_not_allow(result: Score) -> None:

@@ -35,7 +35,7 @@ EVERY = [*labelled("messages.tsv"), *labelled("unseen.tsv")]
 ACTION_NAMES = frozenset(kind.value for kind in ACTIONS)
 
 # The quick run takes a part of the lines for each form, the slow one all of them.
-PARTS = [pytest.param(10, id="part"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+PARTS = [pytest.param(25, id="part"), pytest.param(1, id="all", marks=pytest.mark.slow)]
 depth = pytest.mark.parametrize("step", PARTS)
 T = TypeVar("T")
 
