@@ -6,7 +6,6 @@ from bot.core.reading.fixtures import FIXTURES
 from bot.core.reading.score import Score, score
 from tests.unit.reading.corpora import codes, labelled
 
-
 CORPORA = [
     pytest.param(("messages.tsv", 1), id="messages.tsv"),
     pytest.param(("unseen.tsv", 10), id="a part of unseen.tsv"),
