@@ -8,7 +8,7 @@ def test_from_the_plan_to_two_benchmarks_side_by_side(world: World) -> None:
     world.until_told("the plan")
     world.say("go", thread)
     world.until_gate("extract")
-    told = world.until_told("finished")
+    told = world.until_told("extraction finished")
     assert "samples" in told and "checksums" in told
     world.say("extraction done, continue", thread)
     world.until_told("training finished")
