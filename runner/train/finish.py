@@ -15,7 +15,7 @@ from runner.protocol.files import read_json, write_json
 from runner.train.curve import draw
 from runner.train.loop import Loop
 from runner.train.setup import Session
-from runner.train.shape import DraftShape, Rope
+from runner.train.shape import DraftShape, stored_shape
 from runner.vocab import VocabMap
 
 PLAN = "plan.json"
@@ -53,10 +53,9 @@ def read_plan(out: Path) -> tuple[DraftShape, Captured, dict[str, Any]]:
     """Shape, capture and target fields of a run's data folder. Raises DataError."""
     try:
         plan = read_json(str(out / PLAN))
-        shape = dict(plan["shape"])
         captured = dict(plan["captured"])
         captured["indices"] = tuple(captured["indices"])
-        return DraftShape(**{**shape, "rope": Rope(**shape["rope"])}), Captured(**captured), dict(plan["target"])
+        return stored_shape(plan["shape"]), Captured(**captured), dict(plan["target"])
     except (OSError, KeyError, TypeError) as error:
         raise DataError(f"{out / PLAN}: not the plan of a training run ({error!r})") from error
 

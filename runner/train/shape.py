@@ -67,6 +67,14 @@ class DraftShape:
         return self.num_kv_heads * self.head_dim
 
 
+def stored_shape(stored: dict[str, Any]) -> DraftShape:
+    """As a training plan keeps it; what came later has its default. Raises DataError for other fields."""
+    try:
+        return DraftShape(**{**stored, "rope": Rope(**stored["rope"])})
+    except (KeyError, TypeError) as error:
+        raise DataError(f"no shape of a drafter in the training plan ({error!r})") from error
+
+
 def shape_of(config: dict[str, Any]) -> DraftShape:
     """The shape that a served config describes. Raises DataError for a missing field, or a norm unknown here."""
     for name in _OTHER_NORMS:

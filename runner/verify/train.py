@@ -18,7 +18,7 @@ from runner.protocol.errors import DataError, ProtocolError, StageError
 from runner.protocol.evidence import Check
 from runner.protocol.files import read_json
 from runner.tensorfile import TensorInfo, read_header
-from runner.train.shape import DraftShape, shape_of
+from runner.train.shape import DraftShape, shape_of, stored_shape
 from runner.vocab import VocabMap
 
 PLAN, RESULT = "plan.json", "result.json"
@@ -101,12 +101,12 @@ def _checkpoint(subject: Path, result: Mapping[str, Any]) -> Iterator[Check]:
 def _export(draft: Path, plan: Mapping[str, Any], features: Path | None) -> Iterator[Check]:
     try:
         config, tensors = load_config(draft), read_header(draft / "model.safetensors")
-        shape = shape_of(config)
+        shape, trained = shape_of(config), stored_shape(plan["shape"])
     except StageError as error:
         yield Check("export", False, found=error.message, expected="config.json and model.safetensors")
         return
     yield _keys(tensors, shape)
-    yield _as_trained(shape, plan)
+    yield _as_trained(shape, trained)
     embedding = [name for name in tensors if "embed_tokens" in name]
     yield Check(
         "embedding",
@@ -134,15 +134,15 @@ def _keys(tensors: Mapping[str, TensorInfo], shape: DraftShape) -> Check:
     )
 
 
-def _as_trained(shape: DraftShape, plan: Mapping[str, Any]) -> Check:
+def _as_trained(shape: DraftShape, planned: DraftShape) -> Check:
     """Tensors of the right sizes do not tell how they are used: heads, positions, norms."""
-    served, trained = asdict(shape), {"fc_norm": False, **plan["shape"]}
-    differ = [name for name, value in served.items() if trained.get(name) != value]
+    served, trained = asdict(shape), asdict(planned)
+    differ = [name for name in served if served[name] != trained[name]]
     return Check(
         "shape",
         not differ,
         found=", ".join(f"{name} {served[name]}" for name in differ) or "as trained",
-        expected=", ".join(f"{name} {trained.get(name)}" for name in differ) or "as trained",
+        expected=", ".join(f"{name} {trained[name]}" for name in differ) or "as trained",
         detail="what the drafter's config tells the server, beside the training plan",
     )
 

@@ -32,10 +32,11 @@ def open_store(url: str, is_gone: Callable[[str], bool] = lambda holder: False) 
         with translated(), engine.execution_options(writes=True).begin() as connection:
             if not sqlite:
                 postgres.refuse_unfit(connection)
-            if find_version(connection) != newest_version():
+            found = find_version(connection)
+            if found != newest_version():
                 from bot.adapters.store.upgrade import upgrade  # Alembic takes its time to import
 
-                upgrade(connection, is_gone)
+                upgrade(connection, found, is_gone)
     except BaseException as error:
         engine.dispose()
         if isinstance(error, sa.exc.DBAPIError) and postgres.lacks_rights(error):

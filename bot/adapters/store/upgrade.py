@@ -10,16 +10,15 @@ from sqlalchemy.engine import Connection
 
 from bot.adapters.store.lease import database_s
 from bot.adapters.store.schema import leases
-from bot.adapters.store.version import MIGRATIONS, find_version, newest_version
+from bot.adapters.store.version import MIGRATIONS, newest_version
 from bot.errors import BotError
 
 
-def upgrade(connection: Connection, is_gone: Callable[[str], bool]) -> None:
-    """Run the migrations that are missing. Raises BotError as `_check`."""
+def upgrade(connection: Connection, found: str | None, is_gone: Callable[[str], bool]) -> None:
+    """Run the migrations that are missing in tables of the version `found`. Raises BotError as `_check`."""
     config = alembic.config.Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
-    found = find_version(connection)
     if found is not None:
         _check(connection, found, ScriptDirectory.from_config(config), is_gone)
     alembic.command.upgrade(config, "head")
