@@ -3,11 +3,12 @@
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 END_S = 40.0  # twice what the bot allows itself
+STACKS_S = 5.0  # to tell the stacks
 STACKS = {"PYTHONFAULTHANDLER": "1"}  # in its environment: a process that is aborted tells where it hung
 
 
@@ -24,20 +25,11 @@ def end(process: subprocess.Popen[Any], log: Path, number: int = signal.SIGTERM,
     except subprocess.TimeoutExpired:
         failure = f"did not end within {within_s:g} s"
         process.send_signal(signal.SIGABRT)
-        with owned(process):
-            reap(process, 5.0)
+        with owned(process), suppress(subprocess.TimeoutExpired):
+            process.wait(STACKS_S)
     if failure:
         told = log.read_text(errors="replace")[-12000:]
         raise AssertionError(f"pid {process.pid} {failure} after {signal.Signals(number).name}; its log:\n{told}")
-
-
-def reap(process: subprocess.Popen[Any], within_s: float) -> bool:
-    """Whether it is over by then."""
-    try:
-        process.wait(within_s)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 @contextmanager
